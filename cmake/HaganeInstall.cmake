@@ -1,0 +1,1 @@
+install(TARGETS hagane RUNTIME DESTINATION bin)

@@ -1,0 +1,28 @@
+// The one object that says how to run: instruction set, threads, where to speak. Made once by cli/
+// (or a test), passed by reference, never global.
+#pragma once
+
+#include <cstdint>
+
+#include "base/isa.h"
+#include "base/log.h"
+
+namespace hagane {
+
+struct RunContext {
+  CpuFeatures cpu;
+  Isa isa = Isa::kReference;  // the kernel level in use, <= cpu.best
+  int threads = 1;            // OpenMP threads of every parallel region; bits do not depend on it
+  Log* log = nullptr;         // never null after MakeRunContext
+};
+
+// Cores this process may use: physical cores of its affinity mask (hwloc), at least 1.
+int AvailableCores();
+
+// `isa_name` empty: best of the CPU (or HAGANE_ISA); otherwise that level, or a usage Error when the
+// CPU lacks it. `threads` 0: OMP_NUM_THREADS when set, else AvailableCores(); more than the cores is
+// cut with a warning. Sets the OpenMP thread count and pins the threads to cores unless the user set
+// OMP_PROC_BIND, KMP_AFFINITY or GOMP_CPU_AFFINITY.
+RunContext MakeRunContext(const std::string& isa_name, int threads, Log& log);
+
+}  // namespace hagane
