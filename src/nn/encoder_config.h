@@ -16,8 +16,8 @@ struct EncoderConfig {
   int num_layers = 12;
   int num_heads = 12;
   int intermediate_size = 3072;
-  int max_positions = 512;    // rows of the position table
-  int type_vocab_size = 2;    // 0: no token types
+  int max_positions = 512;  // rows of the position table
+  int type_vocab_size = 2;  // 0: no token types
   kernels::Activation activation = kernels::Activation::kGelu;
   float layer_norm_eps = 1e-12f;
   float initializer_range = 0.02f;
@@ -39,11 +39,11 @@ struct EncoderConfig {
 
 // dropout -> dense -> activation -> dropout -> out: all classification heads of the families.
 struct HeadConfig {
-  float input_dropout = 0.0f;   // RoBERTa, ELECTRA
+  float input_dropout = 0.0f;  // RoBERTa, ELECTRA
   kernels::Activation activation = kernels::Activation::kTanh;
   float hidden_dropout = 0.1f;
-  std::string dense_name;  // "bert.pooler.dense", "classifier.dense", "pre_classifier" ...
-  std::string out_name;    // "classifier", "classifier.out_proj"
+  std::string dense_name;          // "bert.pooler.dense", "classifier.dense", "pre_classifier" ...
+  std::string out_name;            // "classifier", "classifier.out_proj"
   bool dense_in_backbone = false;  // BERT's pooler: read from the checkpoint's base part if there
 };
 

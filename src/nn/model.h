@@ -2,7 +2,8 @@
 //
 //   auto model = nn::LoadModel(ctx, folder, config, options, &report);
 //   model->Reserve(largest_tokens, largest_sequences);
-//   double loss_sum = model->ForwardBackward(batch, {seed, step}, 1.0 / samples);   // adds gradients
+//   double loss_sum = model->ForwardBackward(batch, {seed, step}, 1.0 / samples);   // adds
+//   gradients
 //
 // Not thread safe: one caller; kernels use the threads of `ctx` inside.
 #pragma once
@@ -83,7 +84,8 @@ class Model {
                                                           : sequences * options().outputs;
   }
   // Useful floating-point operations of a forward pass over `batch` (times 3 with backward):
-  // 2 x parameters of the Linear layers x tokens, plus attention; the full model, no cut counted out.
+  // 2 x parameters of the Linear layers x tokens, plus attention; the full model, no cut counted
+  // out.
   virtual double ForwardFlops(const PackedBatch& batch) const = 0;
 
   // Call after parameters changed other than by the optimiser (loading): refreshes bf16 copies.
@@ -104,8 +106,8 @@ std::unique_ptr<Model> LoadModel(const RunContext& ctx, const std::filesystem::p
                                  const nlohmann::ordered_json& config, const std::string& origin,
                                  const ModelOptions& options, LoadReport* report);
 
-// Reads the weights of `folder` (a checkpoint of this very model) into it: every tensor must be there
-// with its shape.
+// Reads the weights of `folder` (a checkpoint of this very model) into it: every tensor must be
+// there with its shape.
 void ReloadWeights(const std::filesystem::path& folder, Model* model);
 // Writes model.safetensors (float32 masters, metadata {"format": "pt"}).
 void SaveWeights(const Model& model, const std::filesystem::path& file);

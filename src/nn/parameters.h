@@ -1,6 +1,6 @@
 // All trainable tensors of a model in one flat float32 buffer, with a gradient buffer and, under
-// --bf16, a bf16 compute copy of the same layout. Order is forward order, so backward finishes ranges
-// from the end.
+// --bf16, a bf16 compute copy of the same layout. Order is forward order, so backward finishes
+// ranges from the end.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +21,10 @@ struct Parameter {
   std::vector<int64_t> shape;
   int64_t offset = 0;  // first element in the flat buffers
   int64_t size = 0;
-  bool decay = true;          // weight decay applies (not biases, not LayerNorm)
-  bool head = false;          // may be missing from a checkpoint (head, pooler)
+  bool decay = true;  // weight decay applies (not biases, not LayerNorm)
+  bool head = false;  // may be missing from a checkpoint (head, pooler)
   InitKind init = InitKind::kNormal;
-  int64_t zero_row = -1;      // row set to 0 at initialisation (padding_idx), or -1
+  int64_t zero_row = -1;  // row set to 0 at initialisation (padding_idx), or -1
 };
 
 class ParameterSet {

@@ -1,5 +1,5 @@
-// What the loop tells whoever watches: cli/ prints, tests record. Every call is from the thread that
-// called Trainer::Train or Evaluate, between kernels.
+// What the loop tells whoever watches: cli/ prints, tests record. Every call is from the thread
+// that called Trainer::Train or Evaluate, between kernels.
 #pragma once
 
 #include <cstdint>
@@ -27,10 +27,10 @@ struct TrainPlan {
 struct StepReport {
   int64_t step = 0;  // finished updates
   double epoch = 0;
-  double loss = 0;   // mean of this update's samples
+  double loss = 0;                   // mean of this update's samples
   int64_t examples = 0, tokens = 0;  // of this update
   double seconds = 0;
-  double flops = 0;                  // useful, forward and backward
+  double flops = 0;  // useful, forward and backward
 };
 
 // One entry of trainer_state.json's log_history; values are unrounded.

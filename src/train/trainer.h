@@ -1,9 +1,12 @@
-// The training loop and evaluation of spec 3.2 - 3.6 on one process.
+// The training loop and evaluation of the reference's Trainer (docs/DIFFERENCES.md lists where it
+// differs) on one process.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,9 +14,11 @@
 #include "base/run_context.h"
 #include "data/features.h"
 #include "data/metrics.h"
+#include "data/packing.h"
 #include "nn/model.h"
 #include "train/observer.h"
 #include "train/options.h"
+#include "train/trainer_state.h"
 
 namespace hagane::train {
 
@@ -22,62 +27,83 @@ using Metrics = std::vector<std::pair<std::string, double>>;
 struct TrainResult {
   int64_t steps = 0;
   double epoch = 0;
-  bool interrupted = false;    // StopRequested: a checkpoint is saved, nothing else was done
-  double train_loss = 0;       // mean over updates
+  bool interrupted = false;  // StopRequested: a checkpoint is saved, nothing else was done
+  double train_loss = 0;     // mean over updates
   double runtime_seconds = 0;
   double samples_per_second = 0, steps_per_second = 0;
-  double total_flos = 0;       // the reference's count: 6 x tokens x non-embedding parameters
+  double total_flos = 0;  // the reference's count: 6 x tokens x non-embedding parameters
   int64_t examples_seen = 0, tokens_seen = 0;  // in this process's run
   double useful_flops = 0;
-  std::string best_checkpoint; // empty: none
+  double step_seconds = 0;      // in updates alone, without evaluation and saving
+  std::string best_checkpoint;  // empty: none
 };
 
 struct EvaluationResult {
-  Metrics metrics;             // "eval_loss", "eval_accuracy" ..., runtime and speed
-  std::vector<float> logits;   // [rows, outputs]
-  double loss = 0;             // NaN without labels
+  Metrics metrics;            // "eval_loss", "eval_accuracy" ..., runtime and speed
+  std::vector<float> logits;  // [rows, outputs]
+  double loss = 0;            // NaN without labels
+  bool interrupted = false;   // StopRequested: logits are not complete
 };
 
 // Writes what a checkpoint or the final folder holds besides weights: config.json, tokenizer files.
 using SaveModelFiles = std::function<void(const std::filesystem::path& folder)>;
 
+class Optimizer;
+
 class Trainer {
  public:
-  // All references must outlive the trainer. `eval` may be null when evaluation.strategy is kNo.
+  // All pointers and references must outlive the trainer. `train` may be null when Train is not
+  // called, `eval` when evaluation.strategy is kNo.
   Trainer(const RunContext& ctx, const TrainOptions& options, nn::Model* model,
           const data::Features* train, const data::Features* eval, data::MetricSet metric_set,
           SaveModelFiles save_model_files, TrainObserver* observer);
+  ~Trainer();
 
-  // Runs (or resumes) training; on return the model holds the final (or best) weights and
-  // output_dir/trainer_state.json is written.
+  // What Train will do, without doing it.
+  TrainPlan Plan() const;
+
+  // Runs (or resumes) training; on return the model holds the final (or best) weights.
   TrainResult Train();
 
   // Loss and metrics with `prefix` ("eval") and the reference's speed keys.
   EvaluationResult Evaluate(const data::Features& features, const std::string& prefix);
-  // Logits only.
+  // Logits (and the loss, where there are labels) only.
   EvaluationResult Predict(const data::Features& features);
 
   // Weights, config and tokenizer files into options.output_dir.
   void SaveModel();
   // output_dir/trainer_state.json.
   void SaveState();
-  // Adds a final-evaluation entry to log_history (the reference does, before SaveState).
-  void AddLog(const LogEntry& entry);
+  // Appends to log_history (the final evaluation and the train metrics are entries too).
+  void AddLog(LogEntry entry);
 
  private:
-  struct State;
+  struct Progress;  // where the loop stands
+
   EvaluationResult RunEvaluation(const data::Features& features, const std::string& prefix,
                                  const std::string& what);
+  std::vector<int64_t> OrderOfEpoch(int64_t epoch) const;
+  void Resume(Progress* progress);
+  // One update on `rows` of the epoch's order, starting at `first`. Returns its report.
+  StepReport Update(std::span<const int64_t> rows, int64_t first, Progress* progress);
+  // Log, evaluate, save, in the reference's order, where they are due. False: stop was requested.
+  bool AfterUpdate(const StepReport& step, bool epoch_end, Progress* progress);
+  void LogInterval(Progress* progress);
+  bool EvaluateInTraining();
+  void SaveCheckpoint();
+  void UpdateBest(const Metrics& metrics);
 
   const RunContext& ctx_;
-  TrainOptions options_;
+  const TrainOptions options_;
   nn::Model* model_;
   const data::Features* train_;
   const data::Features* eval_;
-  data::MetricSet metric_set_;
-  SaveModelFiles save_model_files_;
+  const data::MetricSet metric_set_;
+  const SaveModelFiles save_model_files_;
   TrainObserver* observer_;
-  std::shared_ptr<State> state_;
+  const data::PositionRule position_rule_;
+  TrainerState state_;
+  std::unique_ptr<Optimizer> optimizer_;
 };
 
 }  // namespace hagane::train

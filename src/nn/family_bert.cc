@@ -1,0 +1,32 @@
+// BERT, and what shares its layout: MiniLM, the sentence-transformers encoders, most "bert" models.
+#include "nn/family.h"
+
+namespace hagane::nn {
+
+const Family& BertFamily() {
+  static const Family family = {
+      .model_type = "bert",
+      .base_prefix = "bert.",
+      .architecture = "BertForSequenceClassification",
+      .embeddings = {.word = "embeddings.word_embeddings",
+                     .position = "embeddings.position_embeddings",
+                     .segment = "embeddings.token_type_embeddings",
+                     .norm = "embeddings.LayerNorm",
+                     .projection = ""},
+      .layer_names = BertLayerNames,
+      .parse_encoder = ParseBertKeys,
+      .parse_head =
+          [](const ConfigReader& config) {
+            HeadConfig head;  // tanh(pooler(h0)), dropout, classifier
+            head.hidden_dropout = config.Probability(
+                "classifier_dropout", config.Probability("hidden_dropout_prob", 0.1f));
+            head.dense_name = "bert.pooler.dense";
+            head.dense_in_backbone = true;
+            head.out_name = "classifier";
+            return head;
+          },
+  };
+  return family;
+}
+
+}  // namespace hagane::nn

@@ -1,0 +1,47 @@
+// ELECTRA (discriminator): BERT's layers; embeddings may be narrower than the layers, with a
+// projection between; the head is dense + gelu on [CLS] without a pooler.
+#include "nn/family.h"
+
+namespace hagane::nn {
+
+namespace {
+
+EncoderConfig ParseElectraKeys(const ConfigReader& config) {
+  EncoderConfig encoder = ParseBertKeys(config);
+  encoder.hidden_size = config.Int("hidden_size", 256);
+  encoder.embedding_size = config.Int("embedding_size", 128);
+  encoder.num_heads = config.Int("num_attention_heads", 4);
+  encoder.intermediate_size = config.Int("intermediate_size", 1024);
+  return encoder;
+}
+
+}  // namespace
+
+const Family& ElectraFamily() {
+  static const Family family = {
+      .model_type = "electra",
+      .base_prefix = "electra.",
+      .architecture = "ElectraForSequenceClassification",
+      .embeddings = {.word = "embeddings.word_embeddings",
+                     .position = "embeddings.position_embeddings",
+                     .segment = "embeddings.token_type_embeddings",
+                     .norm = "embeddings.LayerNorm",
+                     .projection = "embeddings_project"},
+      .layer_names = BertLayerNames,
+      .parse_encoder = ParseElectraKeys,
+      .parse_head =
+          [](const ConfigReader& config) {
+            HeadConfig head;
+            head.input_dropout = config.Probability(
+                "classifier_dropout", config.Probability("hidden_dropout_prob", 0.1f));
+            head.activation = kernels::Activation::kGelu;
+            head.hidden_dropout = head.input_dropout;
+            head.dense_name = "classifier.dense";
+            head.out_name = "classifier.out_proj";
+            return head;
+          },
+  };
+  return family;
+}
+
+}  // namespace hagane::nn

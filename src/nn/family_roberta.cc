@@ -1,0 +1,46 @@
+// RoBERTa and DistilRoBERTa: BERT's layers; positions count from pad id + 1, the pad rows of both
+// the word and the position table are frozen, the head is dense + tanh on <s> without a pooler.
+#include "nn/family.h"
+
+namespace hagane::nn {
+
+namespace {
+
+EncoderConfig ParseRobertaKeys(const ConfigReader& config) {
+  EncoderConfig encoder = ParseBertKeys(config);
+  encoder.pad_token_id = config.Int("pad_token_id", 1);
+  encoder.position_offset = encoder.pad_token_id + 1;
+  encoder.positions_count_from_pad = true;
+  encoder.position_pad_row_frozen = true;
+  return encoder;
+}
+
+}  // namespace
+
+const Family& RobertaFamily() {
+  static const Family family = {
+      .model_type = "roberta",
+      .base_prefix = "roberta.",
+      .architecture = "RobertaForSequenceClassification",
+      .embeddings = {.word = "embeddings.word_embeddings",
+                     .position = "embeddings.position_embeddings",
+                     .segment = "embeddings.token_type_embeddings",
+                     .norm = "embeddings.LayerNorm",
+                     .projection = ""},
+      .layer_names = BertLayerNames,
+      .parse_encoder = ParseRobertaKeys,
+      .parse_head =
+          [](const ConfigReader& config) {
+            HeadConfig head;
+            head.input_dropout = config.Probability(
+                "classifier_dropout", config.Probability("hidden_dropout_prob", 0.1f));
+            head.hidden_dropout = head.input_dropout;
+            head.dense_name = "classifier.dense";
+            head.out_name = "classifier.out_proj";
+            return head;
+          },
+  };
+  return family;
+}
+
+}  // namespace hagane::nn

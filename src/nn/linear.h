@@ -1,0 +1,80 @@
+// A Linear layer y = x Wᵀ + b with W [out, in] as on the Hub: the three products of training.
+// Which of the two precisions: that of the ParameterSet's operands (bf16 copies or not).
+#pragma once
+
+#include <cstdint>
+
+#include "base/run_context.h"
+#include "kernels/gemm.h"
+#include "nn/arena.h"
+#include "nn/parameters.h"
+
+namespace hagane::nn {
+
+inline kernels::MatrixIn AsInput(const Operand& x, int64_t ld, bool transposed) {
+  return {x.f32, x.b16, ld, transposed};
+}
+
+struct Linear {
+  int weight = -1;  // index into the ParameterSet; [out, in], dense
+  int bias = -1;
+  int64_t in = 0, out = 0;
+
+  // y[rows, out] = x[rows, in] Wᵀ; the bias is left to the kernel that reads y next.
+  void Forward(const RunContext& ctx, const ParameterSet& parameters, int64_t rows,
+               const Operand& x, float* y) const {
+    kernels::GemmArgs args;
+    args.m = rows;
+    args.n = out;
+    args.k = in;
+    args.a = AsInput(x, in, false);
+    args.b = parameters.Operand(weight, in, true);
+    args.c = y;
+    args.ldc = out;
+    kernels::Gemm(ctx, args);
+  }
+  // The same with the bias added, y in the run's precision.
+  void ForwardWithBias(const RunContext& ctx, const ParameterSet& parameters, int64_t rows,
+                       const Operand& x, const Operand& y) const {
+    kernels::GemmArgs args;
+    args.m = rows;
+    args.n = out;
+    args.k = in;
+    args.a = AsInput(x, in, false);
+    args.b = parameters.Operand(weight, in, true);
+    args.c = y.f32;
+    args.c_bf16 = y.b16;
+    args.ldc = out;
+    args.bias = parameters.value(bias);
+    kernels::Gemm(ctx, args);
+  }
+  // dx[rows, in] = dy[rows, out] W
+  void BackwardInput(const RunContext& ctx, const ParameterSet& parameters, int64_t rows,
+                     const Operand& dy, float* dx) const {
+    kernels::GemmArgs args;
+    args.m = rows;
+    args.n = in;
+    args.k = out;
+    args.a = AsInput(dy, out, false);
+    args.b = parameters.Operand(weight, in, false);
+    args.c = dx;
+    args.ldc = in;
+    kernels::Gemm(ctx, args);
+  }
+  // dW[out, in] += dyᵀ x
+  void BackwardWeight(const RunContext& ctx, ParameterSet* parameters, int64_t rows,
+                      const Operand& dy, const Operand& x) const {
+    kernels::GemmArgs args;
+    args.m = out;
+    args.n = in;
+    args.k = rows;
+    args.a = AsInput(dy, out, true);
+    args.b = AsInput(x, in, false);
+    args.c = parameters->grad(weight);
+    args.ldc = in;
+    args.accumulate = true;
+    kernels::Gemm(ctx, args);
+  }
+};
+
+}  // namespace hagane::nn

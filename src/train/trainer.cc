@@ -1,0 +1,395 @@
+#include "train/trainer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "base/error.h"
+#include "data/sampler.h"
+#include "io/atomic_write.h"
+#include "io/checkpoint.h"
+#include "train/checkpoint.h"
+#include "train/optimizer.h"
+#include "train/schedule.h"
+
+namespace hagane::train {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double SecondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// A count of updates, or a fraction of the run when below 1.
+int64_t IntervalSteps(double steps, int64_t max_steps) {
+  if (steps < 1)
+    return std::max<int64_t>(
+        1, static_cast<int64_t>(std::ceil(steps * static_cast<double>(max_steps))));
+  return static_cast<int64_t>(steps);
+}
+
+bool Due(Interval strategy, double steps, int64_t step, int64_t max_steps, bool epoch_end) {
+  switch (strategy) {
+    case Interval::kNo:
+      return false;
+    case Interval::kEpoch:
+      return epoch_end;
+    case Interval::kSteps:
+      return !epoch_end && step % IntervalSteps(steps, max_steps) == 0;
+  }
+  return false;
+}
+
+// As transformers counts for total_flos: without the embedding tables.
+int64_t NonEmbeddingCount(const nn::ParameterSet& parameters) {
+  int64_t count = 0;
+  for (const nn::Parameter& parameter : parameters.list()) {
+    const bool table = parameter.name.find("_embeddings.weight") != std::string::npos;
+    if (!table) count += parameter.size;
+  }
+  return count;
+}
+
+data::PositionRule RuleOf(const nn::EncoderConfig& config) {
+  return {config.position_offset, config.positions_count_from_pad ? config.pad_token_id : -1};
+}
+
+}  // namespace
+
+struct Trainer::Progress {
+  TrainPlan plan;
+  int64_t first_micro_batch = 0;  // of the epoch in hand; > 0 right after a resume in mid-epoch
+  int64_t first_epoch = 0;
+  int64_t examples_seen = 0, tokens_seen = 0;
+  double useful_flops = 0, step_seconds = 0;
+  double grad_norm = 0, learning_rate = 0;
+  bool logged_this_step = false, saved_this_step = false;
+};
+
+Trainer::Trainer(const RunContext& ctx, const TrainOptions& options, nn::Model* model,
+                 const data::Features* train, const data::Features* eval,
+                 data::MetricSet metric_set, SaveModelFiles save_model_files,
+                 TrainObserver* observer)
+    : ctx_(ctx),
+      options_(options),
+      model_(model),
+      train_(train),
+      eval_(eval),
+      metric_set_(metric_set),
+      save_model_files_(std::move(save_model_files)),
+      observer_(observer),
+      position_rule_(RuleOf(model->config())) {}
+
+Trainer::~Trainer() = default;
+
+TrainPlan Trainer::Plan() const {
+  TrainPlan plan;
+  plan.examples = train_->rows();
+  plan.batch_size = options_.train_batch_size;
+  plan.accumulation = options_.accumulation;
+  plan.total_batch_size = plan.batch_size * plan.accumulation;
+  const int64_t batches = options_.drop_last
+                              ? plan.examples / plan.batch_size
+                              : (plan.examples + plan.batch_size - 1) / plan.batch_size;
+  if (batches == 0) {
+    throw Error(fmt::format("{} training rows make no batch of {}", plan.examples, plan.batch_size),
+                options_.drop_last ? "lower --per_device_train_batch_size or leave out "
+                                     "--dataloader_drop_last"
+                                   : "give a training file with rows");
+  }
+  plan.updates_per_epoch = (batches + plan.accumulation - 1) / plan.accumulation;
+  if (options_.max_steps > 0) {
+    plan.max_steps = options_.max_steps;
+    plan.num_epochs = (plan.max_steps + plan.updates_per_epoch - 1) / plan.updates_per_epoch;
+  } else {
+    plan.max_steps = static_cast<int64_t>(
+        std::ceil(options_.num_train_epochs * static_cast<double>(plan.updates_per_epoch)));
+    plan.num_epochs = static_cast<int64_t>(std::ceil(options_.num_train_epochs));
+  }
+  plan.parameters = model_->parameters().count();
+  return plan;
+}
+
+std::vector<int64_t> Trainer::OrderOfEpoch(int64_t epoch) const {
+  const uint64_t seed = options_.data_seed.value_or(options_.seed);
+  std::vector<int64_t> order =
+      options_.group_by_length
+          ? data::EpochOrderByLength(*train_, seed, epoch,
+                                     options_.train_batch_size * options_.accumulation)
+          : data::EpochOrder(train_->rows(), seed, epoch);
+  if (options_.drop_last) {
+    order.resize(order.size() / static_cast<size_t>(options_.train_batch_size) *
+                 static_cast<size_t>(options_.train_batch_size));
+  }
+  return order;
+}
+
+void Trainer::Resume(Progress* progress) {
+  TrainPlan& plan = progress->plan;
+  LoadedState loaded;
+  const bool exact = ReadCheckpoint(*options_.resume_from, model_, optimizer_.get(), &loaded);
+  const int64_t global_batch = plan.total_batch_size;
+  const uint64_t data_seed = options_.data_seed.value_or(options_.seed);
+  if (loaded.has_hagane_part &&
+      (loaded.state.global_batch != global_batch || loaded.state.seed != options_.seed ||
+       loaded.state.data_seed != data_seed)) {
+    throw Error(
+        fmt::format("{} was written with seed {}, data seed {} and {} samples an update, this run "
+                    "asks for {}, {} and {}",
+                    options_.resume_from->string(), loaded.state.seed, loaded.state.data_seed,
+                    loaded.state.global_batch, options_.seed, data_seed, global_batch),
+        "repeat the flags of the first run, or start afresh in another --output_dir");
+  }
+  if (!exact) {
+    observer_->OnMessage(
+        fmt::format("{} holds no optimizer state of this program: the moments start at zero",
+                    options_.resume_from->string()));
+  }
+  state_ = std::move(loaded.state);
+  plan.first_step = state_.global_step;
+  progress->first_epoch = state_.global_step / plan.updates_per_epoch;
+  if (!options_.ignore_data_skip) {
+    progress->first_micro_batch =
+        state_.global_step % plan.updates_per_epoch * options_.accumulation;
+  }
+  plan.resumed_epoch = static_cast<double>(progress->first_epoch);
+}
+
+StepReport Trainer::Update(std::span<const int64_t> rows, int64_t first, Progress* progress) {
+  const auto start = Clock::now();
+  const auto update_rows = static_cast<int64_t>(rows.size());
+  const double terms = static_cast<double>(model_->LossTerms(update_rows));
+  StepReport report;
+  double loss_sum = 0;
+  PackedBatch batch;
+  for (int64_t micro = 0; micro * options_.train_batch_size < update_rows; ++micro) {
+    const int64_t begin = micro * options_.train_batch_size;
+    const int64_t count = std::min(options_.train_batch_size, update_rows - begin);
+    data::PackRows(*train_, rows.subspan(static_cast<size_t>(begin), static_cast<size_t>(count)),
+                   static_cast<uint32_t>(first + begin), position_rule_, &batch);
+    const auto stream = static_cast<uint32_t>(state_.global_step * options_.accumulation + micro);
+    loss_sum +=
+        model_->ForwardBackward(batch, {options_.seed, stream, true}, 1.0 / terms, {}, nullptr);
+    report.tokens += batch.tokens();
+    report.flops += 3.0 * model_->ForwardFlops(batch);
+  }
+  progress->learning_rate =
+      options_.optimizer.learning_rate * ScheduleFactor(options_.schedule, state_.global_step,
+                                                        progress->plan.max_steps,
+                                                        options_.optimizer.learning_rate);
+  progress->grad_norm = optimizer_->Step(progress->learning_rate);
+  ++state_.global_step;
+
+  report.step = state_.global_step;
+  report.loss = loss_sum / terms;
+  report.examples = update_rows;
+  report.seconds = SecondsSince(start);
+  const bool bad = !std::isfinite(report.loss) && options_.logging.nan_inf_filter;
+  const double counted =
+      bad ? state_.interval_loss / static_cast<double>(1 + state_.interval_steps) : report.loss;
+  state_.interval_loss += counted;
+  ++state_.interval_steps;
+  state_.loss_sum += counted;
+  state_.total_flos += 6.0 * static_cast<double>(report.tokens) *
+                       static_cast<double>(NonEmbeddingCount(model_->parameters()));
+  progress->examples_seen += report.examples;
+  progress->tokens_seen += report.tokens;
+  progress->useful_flops += report.flops;
+  progress->step_seconds += report.seconds;
+  progress->logged_this_step = progress->saved_this_step = false;
+  return report;
+}
+
+void Trainer::LogInterval(Progress* progress) {
+  LogEntry entry;
+  entry.step = state_.global_step;
+  entry.epoch = state_.epoch;
+  // float32 widened, as the reference's tensors are.
+  const auto loss =
+      static_cast<float>(state_.interval_loss / static_cast<double>(state_.interval_steps));
+  entry.values.emplace_back("loss", loss);
+  entry.values.emplace_back("grad_norm", static_cast<float>(progress->grad_norm));
+  // The rate of the next update, as transformers up to 4.50 logs it.
+  entry.values.emplace_back(
+      "learning_rate",
+      options_.optimizer.learning_rate * ScheduleFactor(options_.schedule, state_.global_step,
+                                                        progress->plan.max_steps,
+                                                        options_.optimizer.learning_rate));
+  state_.interval_loss = 0;
+  state_.interval_steps = 0;
+  progress->logged_this_step = true;
+  state_.log_history.push_back(entry);
+  observer_->OnLog(entry);
+}
+
+void Trainer::UpdateBest(const Metrics& metrics) {
+  if (!options_.best.load_at_end && options_.best.metric.empty()) return;
+  std::string name = options_.best.metric.empty() ? "loss" : options_.best.metric;
+  if (name.rfind("eval_", 0) != 0) name = "eval_" + name;
+  const auto found =
+      std::find_if(metrics.begin(), metrics.end(), [&](const auto& m) { return m.first == name; });
+  if (found == metrics.end()) {
+    std::string known;
+    for (const auto& [key, value] : metrics) known += (known.empty() ? "" : ", ") + key;
+    throw UsageError(fmt::format("--metric_for_best_model: the evaluation gives no {}", name),
+                     "it gives " + known);
+  }
+  const bool better = !state_.best_metric ||
+                      (options_.best.greater_is_better ? found->second > *state_.best_metric
+                                                       : found->second < *state_.best_metric);
+  if (!better) return;
+  state_.best_metric = found->second;
+  state_.best_model_checkpoint =
+      (options_.output_dir / fmt::format("checkpoint-{}", state_.global_step)).string();
+}
+
+bool Trainer::EvaluateInTraining() {
+  const EvaluationResult result = Evaluate(*eval_, "eval");
+  if (result.interrupted) return false;
+  LogEntry entry{state_.global_step, state_.epoch, result.metrics};
+  state_.log_history.push_back(entry);
+  observer_->OnLog(entry);
+  UpdateBest(result.metrics);
+  return true;
+}
+
+void Trainer::SaveCheckpoint() {
+  const std::filesystem::path folder =
+      options_.output_dir / fmt::format("checkpoint-{}", state_.global_step);
+  observer_->OnMessage("Saving model checkpoint to " + folder.string());
+  WriteCheckpoint(folder, *model_, options_.save.only_model ? nullptr : optimizer_.get(), state_,
+                  save_model_files_);
+  if (!options_.save.total_limit) return;
+  for (const auto& old :
+       io::CheckpointsToDelete(io::ListCheckpoints(options_.output_dir), *options_.save.total_limit,
+                               state_.best_model_checkpoint)) {
+    observer_->OnMessage(
+        fmt::format("Deleting older checkpoint [{}] due to args.save_total_limit", old.string()));
+    std::filesystem::remove_all(old);
+  }
+}
+
+bool Trainer::AfterUpdate(const StepReport& step, bool epoch_end, Progress* progress) {
+  const int64_t max_steps = progress->plan.max_steps;
+  const int64_t at = state_.global_step;
+  const bool last = at >= max_steps;
+  const auto due = [&](Interval strategy, double steps) {
+    return Due(strategy, steps, at, max_steps, epoch_end);
+  };
+  if (!epoch_end) observer_->OnStep(step);
+  const bool first_log = options_.logging.first_step && at == 1 && !epoch_end;
+  if ((first_log || due(options_.logging.strategy, options_.logging.steps)) &&
+      !progress->logged_this_step && state_.interval_steps > 0) {
+    LogInterval(progress);
+  }
+  const EvaluationOptions& evaluation = options_.evaluation;
+  const double reached =
+      evaluation.strategy == Interval::kEpoch ? state_.epoch : static_cast<double>(at);
+  if (due(evaluation.strategy, evaluation.steps) && reached >= evaluation.delay) {
+    if (!EvaluateInTraining()) return false;
+  }
+  // Since transformers 4.42 a run with save_strategy steps also saves at its end.
+  const bool at_end = last && !epoch_end && options_.save.strategy == Interval::kSteps;
+  if ((due(options_.save.strategy, options_.save.steps) || at_end) && !progress->saved_this_step) {
+    progress->saved_this_step = true;
+    SaveCheckpoint();
+  }
+  return true;
+}
+
+TrainResult Trainer::Train() {
+  const auto start = Clock::now();
+  Progress progress;
+  progress.plan = Plan();
+  TrainPlan& plan = progress.plan;
+  state_ = TrainerState{};
+  optimizer_ = std::make_unique<Optimizer>(ctx_, options_.optimizer, &model_->parameters());
+  if (options_.resume_from) Resume(&progress);
+  state_.max_steps = plan.max_steps;
+  state_.num_train_epochs = plan.num_epochs;
+  state_.train_batch_size = options_.train_batch_size;
+  state_.logging_steps = IntervalSteps(options_.logging.steps, plan.max_steps);
+  state_.eval_steps = IntervalSteps(options_.evaluation.steps, plan.max_steps);
+  state_.save_steps = IntervalSteps(options_.save.steps, plan.max_steps);
+  state_.seed = options_.seed;
+  state_.data_seed = options_.data_seed.value_or(options_.seed);
+  state_.global_batch = plan.total_batch_size;
+  model_->parameters().ZeroGrads(ctx_);
+  model_->Reserve(data::LargestBatchTokens(*train_, options_.train_batch_size),
+                  std::min(options_.train_batch_size, train_->rows()), true);
+  observer_->OnTrainBegin(plan);
+
+  TrainResult result;
+  for (int64_t epoch = progress.first_epoch;
+       state_.global_step < plan.max_steps && !result.interrupted; ++epoch) {
+    const std::vector<int64_t> order = OrderOfEpoch(epoch);
+    const auto rows = static_cast<int64_t>(order.size());
+    const int64_t micro_batches =
+        (rows + options_.train_batch_size - 1) / options_.train_batch_size;
+    int64_t begin = progress.first_micro_batch * options_.train_batch_size;
+    progress.first_micro_batch = 0;
+    while (begin < rows && state_.global_step < plan.max_steps) {
+      const int64_t end = std::min(rows, begin + plan.total_batch_size);
+      StepReport report = Update(
+          std::span(order).subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin)),
+          begin, &progress);
+      begin = end;
+      const int64_t done = (end + options_.train_batch_size - 1) / options_.train_batch_size;
+      state_.epoch = static_cast<double>(epoch) +
+                     static_cast<double>(done) / static_cast<double>(micro_batches);
+      report.epoch = state_.epoch;
+      if (!AfterUpdate(report, false, &progress) || observer_->StopRequested()) {
+        result.interrupted = true;
+        break;
+      }
+    }
+    if (!result.interrupted && begin >= rows) {
+      result.interrupted = !AfterUpdate({}, true, &progress);
+    }
+  }
+  observer_->OnTrainEnd();
+  if (result.interrupted && !progress.saved_this_step) SaveCheckpoint();
+
+  result.steps = state_.global_step;
+  result.epoch = state_.epoch;
+  result.runtime_seconds = SecondsSince(start);
+  result.train_loss = state_.loss_sum / static_cast<double>(std::max<int64_t>(1, result.steps));
+  const double samples = options_.max_steps > 0
+                             ? static_cast<double>(plan.max_steps * plan.total_batch_size)
+                             : static_cast<double>(plan.examples) * options_.num_train_epochs;
+  result.samples_per_second = samples / result.runtime_seconds;
+  result.steps_per_second = static_cast<double>(plan.max_steps) / result.runtime_seconds;
+  result.total_flos = state_.total_flos;
+  result.examples_seen = progress.examples_seen;
+  result.tokens_seen = progress.tokens_seen;
+  result.useful_flops = progress.useful_flops;
+  result.step_seconds = progress.step_seconds;
+  result.best_checkpoint = state_.best_model_checkpoint;
+  if (!result.interrupted && options_.best.load_at_end && !result.best_checkpoint.empty()) {
+    observer_->OnMessage(fmt::format("Loading best model from {} (score: {}).",
+                                     result.best_checkpoint, *state_.best_metric));
+    nn::ReloadWeights(result.best_checkpoint, model_);
+  }
+  return result;
+}
+
+void Trainer::SaveModel() {
+  const std::filesystem::path& folder = options_.output_dir;
+  observer_->OnMessage("Saving model checkpoint to " + folder.string());
+  save_model_files_(folder);
+  const std::filesystem::path partial = folder / ".model.safetensors.partial";
+  nn::SaveWeights(*model_, partial);
+  std::filesystem::rename(partial, folder / "model.safetensors");
+}
+
+void Trainer::SaveState() {
+  io::WriteFileAtomically(options_.output_dir / "trainer_state.json", ToJson(state_));
+}
+
+void Trainer::AddLog(LogEntry entry) { state_.log_history.push_back(std::move(entry)); }
+
+}  // namespace hagane::train

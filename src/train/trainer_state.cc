@@ -1,0 +1,110 @@
+#include "train/trainer_state.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "io/json.h"
+
+namespace hagane::train {
+
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+Json EntryToJson(const LogEntry& entry) {
+  Json json = Json::object();
+  for (const auto& [name, value] : entry.values) json[name] = value;
+  json["epoch"] = entry.epoch;
+  json["step"] = entry.step;
+  return json;
+}
+
+LogEntry EntryFromJson(const Json& json) {
+  LogEntry entry;
+  for (const auto& [name, value] : json.items()) {
+    if (name == "epoch") {
+      entry.epoch = value.get<double>();
+    } else if (name == "step") {
+      entry.step = value.get<int64_t>();
+    } else if (value.is_number()) {
+      entry.values.emplace_back(name, value.get<double>());
+    }
+  }
+  return entry;
+}
+
+}  // namespace
+
+std::string ToJson(const TrainerState& state) {
+  Json json;
+  json["best_metric"] = state.best_metric ? Json(*state.best_metric) : Json();
+  json["best_model_checkpoint"] =
+      state.best_model_checkpoint.empty() ? Json() : Json(state.best_model_checkpoint);
+  json["epoch"] = state.epoch;
+  json["eval_steps"] = state.eval_steps;
+  json["global_step"] = state.global_step;
+  json["is_hyper_param_search"] = false;
+  json["is_local_process_zero"] = true;
+  json["is_world_process_zero"] = true;
+  json["log_history"] = Json::array();
+  for (const LogEntry& entry : state.log_history) {
+    json["log_history"].push_back(EntryToJson(entry));
+  }
+  json["logging_steps"] = state.logging_steps;
+  json["max_steps"] = state.max_steps;
+  json["num_input_tokens_seen"] = 0;
+  json["num_train_epochs"] = state.num_train_epochs;
+  json["save_steps"] = state.save_steps;
+  json["stateful_callbacks"] = Json::object();
+  json["total_flos"] = state.total_flos;
+  json["train_batch_size"] = state.train_batch_size;
+  json["trial_name"] = Json();
+  json["trial_params"] = Json();
+  json["hagane"] = {{"seed", state.seed},
+                    {"data_seed", state.data_seed},
+                    {"global_batch", state.global_batch},
+                    {"loss_sum", state.loss_sum},
+                    {"interval_loss", state.interval_loss},
+                    {"interval_steps", state.interval_steps}};
+  return io::DumpPython(json, 2, true) + "\n";
+}
+
+LoadedState ReadTrainerState(const std::filesystem::path& path) {
+  LoadedState loaded;
+  TrainerState& state = loaded.state;
+  try {
+    const Json json = io::ReadJsonFile(path, io::kIndexLimits);
+    state.global_step = json.at("global_step").get<int64_t>();
+    state.epoch = json.at("epoch").is_null() ? 0.0 : json.at("epoch").get<double>();
+    state.max_steps = json.at("max_steps").get<int64_t>();
+    state.num_train_epochs = json.value("num_train_epochs", int64_t{0});
+    state.total_flos = json.value("total_flos", 0.0);
+    if (json.contains("best_metric") && json["best_metric"].is_number()) {
+      state.best_metric = json["best_metric"].get<double>();
+    }
+    if (json.contains("best_model_checkpoint") && json["best_model_checkpoint"].is_string()) {
+      state.best_model_checkpoint = json["best_model_checkpoint"].get<std::string>();
+    }
+    for (const Json& entry : json.at("log_history")) {
+      state.log_history.push_back(EntryFromJson(entry));
+    }
+    if (json.contains("hagane")) {
+      const Json& own = json["hagane"];
+      loaded.has_hagane_part = true;
+      state.seed = own.at("seed").get<uint64_t>();
+      state.data_seed = own.at("data_seed").get<uint64_t>();
+      state.global_batch = own.at("global_batch").get<int64_t>();
+      state.loss_sum = own.at("loss_sum").get<double>();
+      state.interval_loss = own.at("interval_loss").get<double>();
+      state.interval_steps = own.at("interval_steps").get<int64_t>();
+    }
+  } catch (const nlohmann::json::exception& problem) {
+    throw Error(fmt::format("{}: not a trainer state ({})", path.string(), problem.what()),
+                "resume from another checkpoint");
+  }
+  return loaded;
+}
+
+}  // namespace hagane::train
