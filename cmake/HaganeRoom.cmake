@@ -1,10 +1,14 @@
+include(GoogleTest)
+
+get_filename_component(HAGANE_SOURCE_DIR ${CMAKE_CURRENT_LIST_DIR}/.. ABSOLUTE)
+
 # hagane_room(NAME SOURCES ... [ROOMS ...] [LIBS ...])
 #   One static library per room. ROOMS are the rooms its headers and sources may include
 #   (scripts/check_rooms holds the same list against the #include lines); LIBS are external.
 function(hagane_room name)
   cmake_parse_arguments(ARG "" "" "SOURCES;ROOMS;LIBS" ${ARGN})
   add_library(hagane_${name} STATIC ${ARG_SOURCES})
-  target_include_directories(hagane_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src)
+  target_include_directories(hagane_${name} PUBLIC ${HAGANE_SOURCE_DIR}/src)
   foreach(room ${ARG_ROOMS})
     target_link_libraries(hagane_${name} PUBLIC hagane_${room})
   endforeach()
@@ -20,29 +24,32 @@ function(hagane_warnings target)
 endfunction()
 
 # hagane_isa_source(FLAGS FILES...): compile FILES with the instruction-set FLAGS of one level only.
+# Their names end in _LEVEL.cc, by which scripts/check_symbols finds the objects.
 function(hagane_isa_source flags)
   set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS "${flags}")
 endfunction()
 
-# hagane_test(NAME SOURCES ... ROOMS ... [LABELS ...] [TIMEOUT s])
-#   A GoogleTest binary; each test case becomes a CTest test of its own binary run.
+# hagane_test(NAME SOURCES ... ROOMS ... [LIBS ...] [LABELS ...] [TIMEOUT seconds])
+#   A GoogleTest binary. Each of its test cases is one CTest test "NAME.suite.case", so that CTest
+#   shows a case that skips itself as skipped; cases are found when ctest starts. Label: unit, unless
+#   given.
 function(hagane_test name)
   cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;ROOMS;LIBS;LABELS" ${ARGN})
+  if(NOT ARG_LABELS)
+    set(ARG_LABELS unit)
+  endif()
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 300)
+  endif()
   add_executable(${name} ${ARG_SOURCES})
   foreach(room ${ARG_ROOMS})
     target_link_libraries(${name} PRIVATE hagane_${room})
   endforeach()
   target_link_libraries(${name} PRIVATE ${ARG_LIBS} GTest::gtest GTest::gtest_main)
-  target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR})
+  target_include_directories(${name} PRIVATE ${HAGANE_SOURCE_DIR})
   target_compile_definitions(${name} PRIVATE
-    HAGANE_SHARED_DIR="${HAGANE_SHARED_DIR}" HAGANE_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+    HAGANE_SHARED_DIR="${HAGANE_SHARED_DIR}" HAGANE_SOURCE_DIR="${HAGANE_SOURCE_DIR}")
   hagane_warnings(${name})
-  add_test(NAME ${name} COMMAND ${name})
-  if(NOT ARG_LABELS)
-    set(ARG_LABELS unit)
-  endif()
-  set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}")
-  if(ARG_TIMEOUT)
-    set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT})
-  endif()
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST TEST_PREFIX "${name}."
+    PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT})
 endfunction()
