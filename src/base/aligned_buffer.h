@@ -1,8 +1,11 @@
-// An owning array of trivially copyable elements, 64-byte aligned (a cache line, an AVX-512 vector),
-// with transparent huge pages asked for when it is large. Contents are uninitialised after Resize.
+// An owning array of trivially copyable elements, 64-byte aligned (a cache line, an AVX-512
+// vector), with transparent huge pages asked for when it is large. Contents are uninitialised after
+// Resize.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <new>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -31,6 +34,7 @@ class AlignedBuffer {
 
   // Drops the contents.
   void Resize(size_t size) {
+    if (size > SIZE_MAX / sizeof(T)) throw std::bad_alloc();
     FreeAligned(data_);
     data_ = nullptr;
     size_ = 0;

@@ -42,8 +42,8 @@ inline Error UsageError(const std::string& message, std::string hint = "") {
 }  // namespace hagane
 
 // Aborts when a programmer's assumption does not hold; never reachable by user input.
-#define HAGANE_CHECK(condition, ...)                                                       \
-  do {                                                                                     \
-    if (!(condition))                                                                      \
+#define HAGANE_CHECK(condition, ...)                                                        \
+  do {                                                                                      \
+    if (!(condition))                                                                       \
       ::hagane::CheckFailed(__FILE__, __LINE__, #condition, std::string_view{__VA_ARGS__}); \
   } while (false)

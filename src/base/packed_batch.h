@@ -13,13 +13,13 @@ enum class ProblemType {
   kMultiLabel,   // a 0/1 float per sequence and output, binary cross entropy with logits
 };
 
-// Invariants: ids, positions, segments, token_sample and token_index have cu_seqlens.back() elements;
-// cu_seqlens[0] == 0 and is strictly increasing; samples has one element per sequence.
+// Invariants: ids, positions, segments, token_sample and token_index have cu_seqlens.back()
+// elements; cu_seqlens[0] == 0 and is strictly increasing; samples has one element per sequence.
 struct PackedBatch {
-  std::vector<int32_t> ids;        // [tokens] token ids
-  std::vector<int32_t> positions;  // [tokens] rows of the position embedding
-  std::vector<int32_t> segments;   // [tokens] token types; all 0 where the model has none
-  std::vector<int32_t> cu_seqlens; // [sequences + 1] start of each sequence, then the total
+  std::vector<int32_t> ids;         // [tokens] token ids
+  std::vector<int32_t> positions;   // [tokens] rows of the position embedding
+  std::vector<int32_t> segments;    // [tokens] token types; all 0 where the model has none
+  std::vector<int32_t> cu_seqlens;  // [sequences + 1] start of each sequence, then the total
 
   // Keys of the random streams (see kernels/dropout.h): independent of who computes the sequence.
   std::vector<uint32_t> samples;       // [sequences] sample index in the epoch's order

@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <memory>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"

@@ -19,11 +19,12 @@ struct RunContext {
 // Cores this process may use: physical cores of its affinity mask (hwloc), at least 1.
 int AvailableCores();
 
-// `isa_name` empty: best of the CPU (or HAGANE_ISA); otherwise that level, or a usage Error when the
-// CPU lacks it. `threads` 0: OMP_NUM_THREADS when set, else AvailableCores(); more than the cores is
-// cut with a warning. Sets the OpenMP thread count and pins the worker threads to one core each, unless
-// the user set OMP_PROC_BIND, OMP_PLACES, KMP_AFFINITY or GOMP_CPU_AFFINITY. The calling thread keeps
-// its whole mask, so that threads started later (reading ahead, tokenising) may run on every core.
+// `isa_name` empty: best of the CPU (or HAGANE_ISA); otherwise that level, or a usage Error when
+// the CPU lacks it. `threads` 0: OMP_NUM_THREADS when set, else AvailableCores(); more than the
+// cores is cut with a warning. Sets the OpenMP thread count and pins the worker threads to one core
+// each, unless the user set OMP_PROC_BIND, OMP_PLACES, KMP_AFFINITY or GOMP_CPU_AFFINITY. The
+// calling thread keeps its whole mask, so that threads started later (reading ahead, tokenising)
+// may run on every core.
 RunContext MakeRunContext(const std::string& isa_name, int threads, Log& log);
 
 }  // namespace hagane
