@@ -50,6 +50,8 @@ function(hagane_test name)
   target_compile_definitions(${name} PRIVATE
     HAGANE_SHARED_DIR="${HAGANE_SHARED_DIR}" HAGANE_SOURCE_DIR="${HAGANE_SOURCE_DIR}")
   hagane_warnings(${name})
-  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST TEST_PREFIX "${name}."
-    PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT})
+  # Discovery keeps the first label of a list only; ctest -L and -LE search, so they find each part.
+  list(JOIN ARG_LABELS "+" labels)
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST TEST_PREFIX "${name}." NO_PRETTY_VALUES
+    PROPERTIES LABELS "${labels}" TIMEOUT ${ARG_TIMEOUT})
 endfunction()
