@@ -1,0 +1,313 @@
+// The loop on a small model and made-up rows: counts, order, accumulation, resume, best and last.
+#include "train/trainer.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <random>
+
+#include "base/error.h"
+#include "tests/nn/small_models.h"
+
+namespace hagane::train {
+namespace {
+
+using nn::SmallModel;
+using nn::TestContext;
+
+// Rows of lengths 3..9; the label is decided by the first token.
+data::Features SmallFeatures(int64_t rows) {
+  data::Features features;
+  features.row_start.push_back(0);
+  features.has_labels = true;
+  std::mt19937 engine(3);
+  for (int64_t row = 0; row < rows; ++row) {
+    const auto length = static_cast<int>(3 + engine() % 7);
+    for (int t = 0; t < length; ++t) {
+      features.ids.push_back(static_cast<int32_t>(2 + engine() % 48));
+    }
+    features.class_labels.push_back(features.ids[features.ids.size() - length] < 26 ? 0 : 1);
+    features.row_start.push_back(static_cast<int64_t>(features.ids.size()));
+  }
+  features.segments.assign(features.ids.size(), 0);
+  return features;
+}
+
+// Records what it is told; stops after `stop_after` updates.
+struct Recorder : TrainObserver {
+  std::vector<StepReport> steps;
+  std::vector<LogEntry> logs;
+  std::vector<std::string> messages;
+  TrainPlan plan;
+  int64_t stop_after = -1;
+
+  void OnTrainBegin(const TrainPlan& p) override { plan = p; }
+  void OnStep(const StepReport& report) override { steps.push_back(report); }
+  void OnLog(const LogEntry& entry) override { logs.push_back(entry); }
+  void OnMessage(const std::string& line) override { messages.push_back(line); }
+  bool StopRequested() override {
+    return stop_after >= 0 && static_cast<int64_t>(steps.size()) >= stop_after;
+  }
+};
+
+class TrainerTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ =
+        std::filesystem::path(testing::TempDir()) /
+        ("trainer_" + std::string(testing::UnitTest::GetInstance()->current_test_info()->name()));
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directories(folder_);
+    options_.output_dir = folder_;
+    options_.train_batch_size = 2;
+    options_.optimizer.learning_rate = 1e-3;
+    options_.save.strategy = Interval::kNo;
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  TrainResult Run(const data::Features& features, Recorder* recorder,
+                  const data::Features* eval = nullptr) {
+    ctx_ = TestContext();
+    model_ = SmallModel(ctx_, "bert", nn::ModelOptions{});
+    Trainer trainer(
+        ctx_, options_, model_.get(), &features, eval, data::MetricSet::kAccuracy,
+        [](const std::filesystem::path&) {}, recorder);
+    const TrainResult result = trainer.Train();
+    trainer.SaveState();
+    return result;
+  }
+  std::vector<float> Weights() const {
+    return {model_->parameters().values(),
+            model_->parameters().values() + model_->parameters().flat_size()};
+  }
+
+  RunContext ctx_;
+  TrainOptions options_;
+  std::filesystem::path folder_;
+  std::unique_ptr<nn::Model> model_;
+};
+
+TEST_F(TrainerTest, AccumulationTailIsAnUpdateOfItsOwn) {
+  const data::Features features = SmallFeatures(9);
+  options_.accumulation = 2;
+  Recorder recorder;
+  const TrainResult result = Run(features, &recorder);
+  EXPECT_EQ(recorder.plan.updates_per_epoch, 3);
+  EXPECT_EQ(result.steps, 9);
+  EXPECT_EQ(result.examples_seen, 27);
+  EXPECT_EQ(result.epoch, 3.0);
+  ASSERT_EQ(recorder.steps.size(), 9u);
+  EXPECT_EQ(recorder.steps[0].examples, 4);
+  EXPECT_EQ(recorder.steps[2].examples, 1);
+}
+
+TEST_F(TrainerTest, AccumulationEqualsOneLargeBatch) {
+  const data::Features features = SmallFeatures(16);
+  options_.max_steps = 3;
+  options_.optimizer.epsilon = 1.0;  // keeps the update proportional to the gradient
+  options_.train_batch_size = 8;
+  auto without_dropout = [&](int64_t batch, int64_t accumulation) {
+    options_.train_batch_size = batch;
+    options_.accumulation = accumulation;
+    ctx_ = TestContext();
+    auto config = nn::SmallConfig("bert");
+    config["hidden_dropout_prob"] = 0.0;
+    config["attention_probs_dropout_prob"] = 0.0;
+    nn::ModelOptions model_options;
+    model_options.init_from_scratch = true;
+    nn::LoadReport report;
+    model_ = nn::LoadModel(ctx_, "", config, "config.json", model_options, &report);
+    Recorder recorder;
+    Trainer trainer(
+        ctx_, options_, model_.get(), &features, nullptr, data::MetricSet::kAccuracy,
+        [](const std::filesystem::path&) {}, &recorder);
+    trainer.Train();
+    return Weights();
+  };
+  const auto whole = without_dropout(8, 1);
+  const auto parts = without_dropout(2, 4);
+  for (size_t i = 0; i < whole.size(); ++i) ASSERT_NEAR(whole[i], parts[i], 2e-6) << i;
+}
+
+TEST_F(TrainerTest, FractionalEpochsStopInTheMiddle) {
+  const data::Features features = SmallFeatures(10);
+  options_.num_train_epochs = 1.5;
+  Recorder recorder;
+  const TrainResult result = Run(features, &recorder);
+  EXPECT_EQ(result.steps, 8);  // ceil(1.5 * 5)
+  EXPECT_EQ(recorder.plan.num_epochs, 2);
+  EXPECT_DOUBLE_EQ(result.epoch, 1.6);
+}
+
+TEST_F(TrainerTest, MaxStepsWinAndDropLastLeavesTheTailOut) {
+  const data::Features features = SmallFeatures(9);
+  options_.max_steps = 6;
+  options_.drop_last = true;
+  Recorder recorder;
+  const TrainResult result = Run(features, &recorder);
+  EXPECT_EQ(recorder.plan.updates_per_epoch, 4);
+  EXPECT_EQ(result.steps, 6);
+  EXPECT_EQ(result.examples_seen, 12);
+}
+
+TEST_F(TrainerTest, LossFallsAndEveryIntervalIsLogged) {
+  const data::Features features = SmallFeatures(64);
+  options_.train_batch_size = 8;
+  options_.num_train_epochs = 20;
+  options_.optimizer.learning_rate = 5e-3;
+  options_.logging.steps = 40;
+  options_.logging.first_step = true;
+  Recorder recorder;
+  const TrainResult result = Run(features, &recorder);
+  ASSERT_EQ(recorder.logs.size(), 5u);
+  EXPECT_EQ(recorder.logs[0].step, 1);
+  EXPECT_EQ(recorder.logs[1].step, 40);
+  EXPECT_EQ(recorder.logs[4].values[0].first, "loss");
+  EXPECT_EQ(recorder.logs[4].values[1].first, "grad_norm");
+  EXPECT_EQ(recorder.logs[4].values[2].first, "learning_rate");
+  EXPECT_EQ(recorder.logs[4].values[2].second, 0.0);  // of the update that would follow
+  EXPECT_LT(recorder.logs[4].values[0].second, 0.5 * recorder.logs[1].values[0].second);
+  EXPECT_GT(result.train_loss, 0.0);
+}
+
+// 10 rows, batch 2, 3 epochs, stopped after update 7 of 15.
+TEST_F(TrainerTest, ResumeInMidEpochGivesTheSameBits) {
+  const data::Features features = SmallFeatures(10);
+  options_.logging.steps = 1;
+  Recorder whole;
+  const TrainResult undisturbed = Run(features, &whole);
+  const std::vector<float> expected = Weights();
+
+  Recorder first;
+  first.stop_after = 7;
+  const TrainResult stopped = Run(features, &first);
+  EXPECT_TRUE(stopped.interrupted);
+  ASSERT_TRUE(std::filesystem::exists(folder_ / "checkpoint-7" / "model.safetensors"));
+
+  options_.resume_from = folder_ / "checkpoint-7";
+  Recorder second;
+  const TrainResult resumed = Run(features, &second);
+  EXPECT_EQ(second.plan.first_step, 7);
+  ASSERT_EQ(second.steps.size(), 8u);
+  for (size_t i = 0; i < 8; ++i) {
+    EXPECT_EQ(second.steps[i].step, whole.steps[i + 7].step);
+    EXPECT_EQ(second.steps[i].loss, whole.steps[i + 7].loss);
+    EXPECT_EQ(second.steps[i].epoch, whole.steps[i + 7].epoch);
+    EXPECT_EQ(second.logs[i].values, whole.logs[i + 7].values);
+  }
+  EXPECT_EQ(Weights(), expected);
+  EXPECT_EQ(resumed.train_loss, undisturbed.train_loss);
+  EXPECT_EQ(ReadTrainerState(folder_ / "trainer_state.json").state.log_history.size(), 15u);
+}
+
+TEST_F(TrainerTest, ResumeWithAnotherGlobalBatchIsRefused) {
+  const data::Features features = SmallFeatures(10);
+  Recorder first;
+  first.stop_after = 3;
+  Run(features, &first);
+  options_.resume_from = folder_ / "checkpoint-3";
+  options_.train_batch_size = 5;
+  Recorder second;
+  EXPECT_THROW(Run(features, &second), Error);
+}
+
+TEST_F(TrainerTest, BestAndLastCheckpointAreKept) {
+  const data::Features features = SmallFeatures(10);
+  const data::Features eval = SmallFeatures(40);
+  options_.num_train_epochs = 10;
+  options_.evaluation.strategy = options_.save.strategy = Interval::kSteps;
+  options_.evaluation.steps = options_.save.steps = 10;
+  options_.best.load_at_end = true;
+  options_.save.total_limit = 1;
+  options_.optimizer.learning_rate = 2e-2;  // so that the loss goes up and down
+  Recorder recorder;
+  const TrainResult result = Run(features, &recorder, &eval);
+  double best = 1e9;
+  int64_t best_step = 0;
+  for (const LogEntry& entry : recorder.logs) {
+    ASSERT_EQ(entry.values[0].first, "eval_loss");
+    if (entry.values[0].second < best) {
+      best = entry.values[0].second;
+      best_step = entry.step;
+    }
+  }
+  EXPECT_EQ(recorder.logs.size(), 5u);
+  EXPECT_EQ(result.best_checkpoint,
+            (folder_ / ("checkpoint-" + std::to_string(best_step))).string());
+  std::vector<std::string> kept;
+  for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
+    if (entry.is_directory()) kept.push_back(entry.path().filename().string());
+  }
+  std::sort(kept.begin(), kept.end());
+  std::vector<std::string> expected = {"checkpoint-50"};
+  if (best_step != 50) expected.push_back("checkpoint-" + std::to_string(best_step));
+  std::sort(expected.begin(), expected.end());
+  EXPECT_EQ(kept, expected);
+  // The model that is left is the best one.
+  const std::vector<float> weights = Weights();
+  nn::ReloadWeights(result.best_checkpoint, model_.get());
+  EXPECT_EQ(weights, Weights());
+}
+
+TEST_F(TrainerTest, UnknownBestMetricListsTheKnownOnes) {
+  const data::Features features = SmallFeatures(10);
+  options_.evaluation.strategy = options_.save.strategy = Interval::kEpoch;
+  options_.best.load_at_end = true;
+  options_.best.metric = "f1";
+  Recorder recorder;
+  try {
+    Run(features, &recorder, &features);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("eval_f1"), std::string::npos);
+    EXPECT_NE(error.hint().find("eval_accuracy"), std::string::npos);
+  }
+}
+
+TEST_F(TrainerTest, EvaluationDoesNotDependOnItsBatchSize) {
+  const data::Features features = SmallFeatures(37);
+  ctx_ = TestContext();
+  model_ = SmallModel(ctx_, "bert", nn::ModelOptions{});
+  std::vector<EvaluationResult> results;
+  for (const int64_t batch : {1, 8, 64}) {
+    options_.eval_batch_size = batch;
+    Recorder recorder;
+    Trainer trainer(
+        ctx_, options_, model_.get(), nullptr, nullptr, data::MetricSet::kAccuracy,
+        [](const std::filesystem::path&) {}, &recorder);
+    results.push_back(trainer.Evaluate(features, "eval"));
+    EXPECT_EQ(results.back().metrics[0].first, "eval_loss");
+    EXPECT_NEAR(results.back().loss, results[0].loss, 1e-6);
+    EXPECT_EQ(results.back().metrics[1], results[0].metrics[1]);
+  }
+}
+
+TEST_F(TrainerTest, Bf16TrainsAndKeepsFloat32Masters) {
+  const data::Features features = SmallFeatures(32);
+  ctx_ = TestContext();
+  nn::ModelOptions model_options;
+  model_options.bf16 = true;
+  model_ = SmallModel(ctx_, "bert", model_options);
+  options_.train_batch_size = 8;
+  options_.num_train_epochs = 20;
+  options_.optimizer.learning_rate = 5e-3;
+  options_.logging.steps = 20;
+  Recorder recorder;
+  Trainer trainer(
+      ctx_, options_, model_.get(), &features, nullptr, data::MetricSet::kAccuracy,
+      [](const std::filesystem::path&) {}, &recorder);
+  trainer.Train();
+  EXPECT_LT(recorder.logs.back().values[0].second, 0.5 * recorder.logs[0].values[0].second);
+  nn::ParameterSet& parameters = model_->parameters();
+  int64_t finer = 0;
+  for (int64_t i = 0; i < parameters.flat_size(); ++i) {
+    EXPECT_EQ(parameters.copies()[i].bits, ToBf16(parameters.values()[i]).bits);
+    finer += ToFloat(parameters.copies()[i]) != parameters.values()[i];
+  }
+  EXPECT_GT(finer, parameters.flat_size() / 2);
+}
+
+}  // namespace
+}  // namespace hagane::train
