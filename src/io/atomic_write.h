@@ -11,9 +11,9 @@ namespace hagane::io {
 // Throws an Error naming path and reason; nothing is left over.
 void WriteFileAtomically(const std::filesystem::path& path, std::string_view content);
 
-// Whole folder: files are written into path(), Commit() fsyncs them, renames the folder to its final
-// name (replacing a folder of that name, if any) and fsyncs the parent. Without Commit the destructor
-// removes everything.
+// Whole folder: files are written into path(), Commit() fsyncs them, renames the folder to its
+// final name (replacing a folder of that name, if any) and fsyncs the parent. Without Commit the
+// destructor removes everything.
 class AtomicFolder {
  public:
   explicit AtomicFolder(std::filesystem::path final_path);

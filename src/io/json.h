@@ -1,8 +1,9 @@
-// Reading JSON that somebody else wrote: bounded size and depth, duplicate keys refused, the place of
-// an error named. Everything that parses JSON from a file goes through here.
+// Reading JSON that somebody else wrote: bounded size and depth, duplicate keys refused, the place
+// of an error named. Everything that parses JSON from a file goes through here.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -13,10 +14,13 @@ namespace hagane::io {
 struct JsonLimits {
   size_t max_bytes = size_t{1} << 20;
   int max_depth = 64;
+  size_t max_values = SIZE_MAX;   // a value of two bytes of text costs some 50 in memory
+  bool python_constants = false;  // NaN, Infinity and -Infinity, as Python writes them
 };
 inline constexpr JsonLimits kConfigLimits{size_t{1} << 20, 64};
-inline constexpr JsonLimits kIndexLimits{size_t{64} << 20, 64};
-inline constexpr JsonLimits kTokenizerLimits{size_t{256} << 20, 64};
+inline constexpr JsonLimits kIndexLimits{size_t{64} << 20, 64, size_t{1} << 19};
+inline constexpr JsonLimits kTokenizerLimits{size_t{256} << 20, 64, size_t{1} << 22};
+inline constexpr JsonLimits kTrainerStateLimits{size_t{64} << 20, 64, size_t{1} << 21, true};
 
 // Throws an Error that names the file, line and column. A UTF-8 BOM is skipped. Key order is kept.
 nlohmann::ordered_json ReadJsonFile(const std::filesystem::path& path, JsonLimits limits);

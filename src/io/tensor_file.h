@@ -27,10 +27,11 @@ struct TensorView {
   int64_t elements() const;
 };
 
-// Copies a floating tensor to float32 (F64, F32, F16, BF16), or an integer one exactly representable
-// as such. `out.size()` must be elements().
+// Copies a floating tensor to float32 (F64, F32, F16, BF16), or an integer one exactly
+// representable as such. `out.size()` must be elements().
 void CopyToFloat(const TensorView& tensor, std::span<float> out);
-// Copies an integer tensor (I64 ... BOOL); throws an Error for floating ones. `what` names it there.
+// Copies an integer tensor (I64 ... BOOL); throws an Error for floating ones. `what` names it
+// there.
 std::vector<int64_t> CopyToInt(const TensorView& tensor, const std::string& what);
 
 // "[3, 20]" or "3x20" style shapes for messages: "3x20", scalars "scalar".
