@@ -16,10 +16,10 @@ const Family& BertFamily() {
       .layer_names = BertLayerNames,
       .parse_encoder = ParseBertKeys,
       .parse_head =
-          [](const ConfigReader& config) {
+          [](const io::ModelConfig& config) {
             HeadConfig head;  // tanh(pooler(h0)), dropout, classifier
-            head.hidden_dropout = config.Probability(
-                "classifier_dropout", config.Probability("hidden_dropout_prob", 0.1f));
+            head.hidden_dropout = Probability(config, "classifier_dropout",
+                                              Probability(config, "hidden_dropout_prob", 0.1f));
             head.dense_name = "bert.pooler.dense";
             head.dense_in_backbone = true;
             head.out_name = "classifier";

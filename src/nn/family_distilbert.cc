@@ -15,25 +15,25 @@ LayerNames DistilBertLayerNames(int layer) {
           base + "ffn.lin2",          base + "output_layer_norm"};
 }
 
-EncoderConfig ParseDistilBertKeys(const ConfigReader& config) {
+EncoderConfig ParseDistilBertKeys(const io::ModelConfig& config) {
   EncoderConfig encoder;
-  encoder.vocab_size = config.Int("vocab_size", 30522);
-  encoder.hidden_size = config.Int("dim", 768);
+  encoder.vocab_size = config.GetInt("vocab_size", 30522);
+  encoder.hidden_size = config.GetInt("dim", 768);
   encoder.embedding_size = encoder.hidden_size;
-  encoder.num_layers = config.Int("n_layers", 6);
-  encoder.num_heads = config.Int("n_heads", 12);
-  encoder.intermediate_size = config.Int("hidden_dim", 3072);
-  encoder.max_positions = config.Int("max_position_embeddings", 512);
+  encoder.num_layers = config.GetInt("n_layers", 6);
+  encoder.num_heads = config.GetInt("n_heads", 12);
+  encoder.intermediate_size = config.GetInt("hidden_dim", 3072);
+  encoder.max_positions = config.GetInt("max_position_embeddings", 512);
   encoder.type_vocab_size = 0;
-  encoder.activation = kernels::ParseActivation(config.String("activation", "gelu"));
+  encoder.activation = kernels::ParseActivation(config.GetString("activation", "gelu"));
   encoder.layer_norm_eps = 1e-12f;
-  encoder.initializer_range = config.Float("initializer_range", 0.02f);
-  const float dropout = config.Probability("dropout", 0.1f);
+  encoder.initializer_range = static_cast<float>(config.GetNumber("initializer_range", 0.02));
+  const float dropout = Probability(config, "dropout", 0.1f);
   encoder.embedding_dropout = dropout;
   encoder.attention_output_dropout = 0.0f;
   encoder.feed_forward_dropout = dropout;
-  encoder.attention_dropout = config.Probability("attention_dropout", 0.1f);
-  encoder.pad_token_id = config.Int("pad_token_id", 0);
+  encoder.attention_dropout = Probability(config, "attention_dropout", 0.1f);
+  encoder.pad_token_id = config.GetInt("pad_token_id", 0);
   // sinusoidal_pos_embds only chooses the table's start values, which the checkpoint holds.
   return encoder;
 }
@@ -53,10 +53,10 @@ const Family& DistilBertFamily() {
       .layer_names = DistilBertLayerNames,
       .parse_encoder = ParseDistilBertKeys,
       .parse_head =
-          [](const ConfigReader& config) {
+          [](const io::ModelConfig& config) {
             HeadConfig head;
             head.activation = kernels::Activation::kRelu;
-            head.hidden_dropout = config.Probability("seq_classif_dropout", 0.2f);
+            head.hidden_dropout = Probability(config, "seq_classif_dropout", 0.2f);
             head.dense_name = "pre_classifier";
             head.out_name = "classifier";
             return head;

@@ -6,12 +6,12 @@ namespace hagane::nn {
 
 namespace {
 
-EncoderConfig ParseElectraKeys(const ConfigReader& config) {
+EncoderConfig ParseElectraKeys(const io::ModelConfig& config) {
   EncoderConfig encoder = ParseBertKeys(config);
-  encoder.hidden_size = config.Int("hidden_size", 256);
-  encoder.embedding_size = config.Int("embedding_size", 128);
-  encoder.num_heads = config.Int("num_attention_heads", 4);
-  encoder.intermediate_size = config.Int("intermediate_size", 1024);
+  encoder.hidden_size = config.GetInt("hidden_size", 256);
+  encoder.embedding_size = config.GetInt("embedding_size", 128);
+  encoder.num_heads = config.GetInt("num_attention_heads", 4);
+  encoder.intermediate_size = config.GetInt("intermediate_size", 1024);
   return encoder;
 }
 
@@ -30,10 +30,10 @@ const Family& ElectraFamily() {
       .layer_names = BertLayerNames,
       .parse_encoder = ParseElectraKeys,
       .parse_head =
-          [](const ConfigReader& config) {
+          [](const io::ModelConfig& config) {
             HeadConfig head;
-            head.input_dropout = config.Probability(
-                "classifier_dropout", config.Probability("hidden_dropout_prob", 0.1f));
+            head.input_dropout = Probability(config, "classifier_dropout",
+                                             Probability(config, "hidden_dropout_prob", 0.1f));
             head.activation = kernels::Activation::kGelu;
             head.hidden_dropout = head.input_dropout;
             head.dense_name = "classifier.dense";

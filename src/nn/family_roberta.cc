@@ -6,9 +6,9 @@ namespace hagane::nn {
 
 namespace {
 
-EncoderConfig ParseRobertaKeys(const ConfigReader& config) {
+EncoderConfig ParseRobertaKeys(const io::ModelConfig& config) {
   EncoderConfig encoder = ParseBertKeys(config);
-  encoder.pad_token_id = config.Int("pad_token_id", 1);
+  encoder.pad_token_id = config.GetInt("pad_token_id", 1);
   encoder.position_offset = encoder.pad_token_id + 1;
   encoder.positions_count_from_pad = true;
   encoder.position_pad_row_frozen = true;
@@ -30,10 +30,10 @@ const Family& RobertaFamily() {
       .layer_names = BertLayerNames,
       .parse_encoder = ParseRobertaKeys,
       .parse_head =
-          [](const ConfigReader& config) {
+          [](const io::ModelConfig& config) {
             HeadConfig head;
-            head.input_dropout = config.Probability(
-                "classifier_dropout", config.Probability("hidden_dropout_prob", 0.1f));
+            head.input_dropout = Probability(config, "classifier_dropout",
+                                             Probability(config, "hidden_dropout_prob", 0.1f));
             head.hidden_dropout = head.input_dropout;
             head.dense_name = "classifier.dense";
             head.out_name = "classifier.out_proj";

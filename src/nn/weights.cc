@@ -126,9 +126,10 @@ void FillFromFile(const io::TensorFile& file, const std::string& base_prefix,
 std::unique_ptr<Model> LoadModel(const RunContext& ctx, const std::filesystem::path& folder,
                                  const nlohmann::ordered_json& config, const std::string& origin,
                                  const ModelOptions& options, LoadReport* report) {
-  const Family& family = FindFamily(config, origin);
+  const io::ModelConfig model_config(config, origin);
+  const Family& family = FindFamily(model_config);
   const EncoderConfig encoder = ParseEncoderConfig(config, origin);
-  const HeadConfig head = family.parse_head(ConfigReader(config, origin));
+  const HeadConfig head = family.parse_head(model_config);
   auto model = std::make_unique<SequenceClassifier>(ctx, family, encoder, head, options);
   ParameterSet& parameters = model->parameters();
   if (options.init_from_scratch) {

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "data/sampler.h"
-#include "io/atomic_write.h"
 #include "io/checkpoint.h"
 #include "train/checkpoint.h"
 #include "train/optimizer.h"
@@ -244,7 +244,7 @@ void Trainer::UpdateBest(const Metrics& metrics) {
   if (!better) return;
   state_.best_metric = found->second;
   state_.best_model_checkpoint =
-      (options_.output_dir / fmt::format("checkpoint-{}", state_.global_step)).string();
+      io::CheckpointPath(options_.output_dir, state_.global_step).string();
 }
 
 bool Trainer::EvaluateInTraining() {
@@ -258,18 +258,19 @@ bool Trainer::EvaluateInTraining() {
 }
 
 void Trainer::SaveCheckpoint() {
-  const std::filesystem::path folder =
-      options_.output_dir / fmt::format("checkpoint-{}", state_.global_step);
+  const std::filesystem::path folder = io::CheckpointPath(options_.output_dir, state_.global_step);
   observer_->OnMessage("Saving model checkpoint to " + folder.string());
   WriteCheckpoint(folder, *model_, options_.save.only_model ? nullptr : optimizer_.get(), state_,
                   save_model_files_);
   if (!options_.save.total_limit) return;
+  std::optional<std::filesystem::path> best;
+  if (!state_.best_model_checkpoint.empty()) best = state_.best_model_checkpoint;
   for (const auto& old :
        io::CheckpointsToDelete(io::ListCheckpoints(options_.output_dir), *options_.save.total_limit,
                                state_.best_model_checkpoint)) {
     observer_->OnMessage(
         fmt::format("Deleting older checkpoint [{}] due to args.save_total_limit", old.string()));
-    std::filesystem::remove_all(old);
+    io::DeleteCheckpoint(old);
   }
 }
 
@@ -386,9 +387,7 @@ void Trainer::SaveModel() {
   std::filesystem::rename(partial, folder / "model.safetensors");
 }
 
-void Trainer::SaveState() {
-  io::WriteFileAtomically(options_.output_dir / "trainer_state.json", ToJson(state_));
-}
+void Trainer::SaveState() { io::WriteTrainerState(options_.output_dir, ToJson(state_)); }
 
 void Trainer::AddLog(LogEntry entry) { state_.log_history.push_back(std::move(entry)); }
 

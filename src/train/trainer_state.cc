@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "io/json.h"
+#include "io/checkpoint.h"
 
 namespace hagane::train {
 
@@ -37,7 +37,7 @@ LogEntry EntryFromJson(const Json& json) {
 
 }  // namespace
 
-std::string ToJson(const TrainerState& state) {
+Json ToJson(const TrainerState& state) {
   Json json;
   json["best_metric"] = state.best_metric ? Json(*state.best_metric) : Json();
   json["best_model_checkpoint"] =
@@ -68,14 +68,14 @@ std::string ToJson(const TrainerState& state) {
                     {"loss_sum", state.loss_sum},
                     {"interval_loss", state.interval_loss},
                     {"interval_steps", state.interval_steps}};
-  return io::DumpPython(json, 2, true) + "\n";
+  return json;
 }
 
-LoadedState ReadTrainerState(const std::filesystem::path& path) {
+LoadedState ReadTrainerState(const std::filesystem::path& folder) {
   LoadedState loaded;
   TrainerState& state = loaded.state;
   try {
-    const Json json = io::ReadJsonFile(path, io::kIndexLimits);
+    const Json json = io::ReadTrainerState(folder);
     state.global_step = json.at("global_step").get<int64_t>();
     state.epoch = json.at("epoch").is_null() ? 0.0 : json.at("epoch").get<double>();
     state.max_steps = json.at("max_steps").get<int64_t>();
@@ -101,7 +101,8 @@ LoadedState ReadTrainerState(const std::filesystem::path& path) {
       state.interval_steps = own.at("interval_steps").get<int64_t>();
     }
   } catch (const nlohmann::json::exception& problem) {
-    throw Error(fmt::format("{}: not a trainer state ({})", path.string(), problem.what()),
+    throw Error(fmt::format("{}/trainer_state.json: not a trainer state ({})", folder.string(),
+                            problem.what()),
                 "resume from another checkpoint");
   }
   return loaded;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,15 +32,15 @@ struct TrainerState {
   int64_t interval_steps = 0;
 };
 
-// The file's text: two spaces, sorted keys, final newline. Floats as Python writes them.
-std::string ToJson(const TrainerState& state);
+// The file's content; io::WriteTrainerState writes it.
+nlohmann::ordered_json ToJson(const TrainerState& state);
 
-// Reads the file, also one the Trainer wrote (then `has_hagane_part` is false). Throws an Error
-// naming file and key.
+// Reads a folder's file, also one the Trainer wrote (then `has_hagane_part` is false). Throws an
+// Error naming file and key.
 struct LoadedState {
   TrainerState state;
   bool has_hagane_part = false;
 };
-LoadedState ReadTrainerState(const std::filesystem::path& path);
+LoadedState ReadTrainerState(const std::filesystem::path& folder);
 
 }  // namespace hagane::train

@@ -4,16 +4,19 @@
 
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "io/checkpoint.h"
 
 namespace hagane::train {
 namespace {
 
 std::filesystem::path Write(const std::string& text) {
-  const auto path = std::filesystem::path(testing::TempDir()) / "trainer_state_test.json";
-  std::ofstream(path) << text;
-  return path;
+  const auto folder = std::filesystem::path(testing::TempDir()) / "trainer_state_test";
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "trainer_state.json") << text;
+  return folder;
 }
 
 TEST(TrainerState, RoundTripKeepsEveryBit) {
@@ -30,13 +33,15 @@ TEST(TrainerState, RoundTripKeepsEveryBit) {
   state.interval_loss = 1e-17;
   state.interval_steps = 2;
   state.log_history = {{5, 0.25, {{"loss", 0.6904296875}, {"grad_norm", 1.25f}}}};
-  const LoadedState loaded = ReadTrainerState(Write(ToJson(state)));
+  const LoadedState loaded = ReadTrainerState(Write(ToJson(state).dump()));
   EXPECT_TRUE(loaded.has_hagane_part);
   EXPECT_EQ(ToJson(loaded.state), ToJson(state));
 }
 
 TEST(TrainerState, KeysAreTheReferences) {
-  const std::string json = ToJson(TrainerState{});
+  io::WriteTrainerState(testing::TempDir(), ToJson(TrainerState{}));
+  std::ifstream file(std::filesystem::path(testing::TempDir()) / "trainer_state.json");
+  const std::string json{std::istreambuf_iterator<char>(file), {}};
   for (const char* key : {"\"best_metric\": null", "\"best_model_checkpoint\": null",
                           "\"epoch\": 0.0", "\"global_step\": 0", "\"is_local_process_zero\": true",
                           "\"log_history\": []", "\"trial_name\": null", "\"total_flos\": 0.0"}) {
@@ -59,7 +64,7 @@ TEST(TrainerState, ATrainersOwnFileIsRead) {
 TEST(TrainerState, DamageIsNamed) {
   EXPECT_THROW(ReadTrainerState(Write("{\"global_step\": \"x\"}")), Error);
   EXPECT_THROW(ReadTrainerState(Write("{")), Error);
-  EXPECT_THROW(ReadTrainerState("/nonexistent/trainer_state.json"), Error);
+  EXPECT_THROW(ReadTrainerState("/nonexistent"), Error);
 }
 
 }  // namespace

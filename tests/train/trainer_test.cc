@@ -199,7 +199,7 @@ TEST_F(TrainerTest, ResumeInMidEpochGivesTheSameBits) {
   }
   EXPECT_EQ(Weights(), expected);
   EXPECT_EQ(resumed.train_loss, undisturbed.train_loss);
-  EXPECT_EQ(ReadTrainerState(folder_ / "trainer_state.json").state.log_history.size(), 15u);
+  EXPECT_EQ(ReadTrainerState(folder_).state.log_history.size(), 15u);
 }
 
 TEST_F(TrainerTest, ResumeWithAnotherGlobalBatchIsRefused) {
