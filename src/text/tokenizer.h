@@ -1,5 +1,5 @@
-// Hugging Face tokenizers: WordPiece (BERT, DistilBERT, ELECTRA, MiniLM) and byte-level BPE (RoBERTa),
-// from tokenizer.json or vocabulary files, equal to the reference's fast tokenizers.
+// Hugging Face tokenizers: WordPiece (BERT, DistilBERT, ELECTRA, MiniLM) and byte-level BPE
+// (RoBERTa), from tokenizer.json or vocabulary files, equal to the reference's fast tokenizers.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +8,17 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/log.h"
 
 namespace hagane::text {
 
-// [begin, end) in Unicode code points of the original text; (0, 0) for special tokens added around it.
+struct TokenizerSpec;
+
+// [begin, end) in Unicode code points of the original text; (0, 0) for special tokens added around
+// it.
 struct Offset {
   int32_t begin = 0;
   int32_t end = 0;
@@ -29,9 +33,9 @@ struct Tokens {
 
 struct Encoding {
   std::vector<int32_t> ids;
-  std::vector<int32_t> type_ids;      // the template's; what the model gets: see returns_token_types
+  std::vector<int32_t> type_ids;  // the template's; what the model gets: see returns_token_types
   std::vector<Offset> offsets;
-  std::vector<int8_t> sequence_ids;   // 0 first text, 1 second text, -1 special
+  std::vector<int8_t> sequence_ids;  // 0 first text, 1 second text, -1 special
   bool truncated = false;
 };
 
@@ -64,17 +68,20 @@ class Tokenizer {
   const std::vector<std::filesystem::path>& files() const { return files_; }
 
  protected:
+  Tokenizer() = default;
+  explicit Tokenizer(const TokenizerSpec& spec);
+
   int32_t vocab_size_ = 0, pad_id_ = 0, cls_id_ = 0, sep_id_ = 0;
-  bool double_separator_ = false;   // <s> A </s></s> B </s>
-  bool pair_type_ids_ = true;       // second text has type 1
+  bool double_separator_ = false;  // <s> A </s></s> B </s>
+  bool pair_type_ids_ = true;      // second text has type 1
   bool returns_token_types_ = true;
   std::optional<int64_t> model_max_length_;
   std::string fingerprint_;
   std::vector<std::filesystem::path> files_;
 };
 
-// `folder`: a model folder. `model_type`: config.json's, decides the class when the tokenizer files do
-// not name one. Throws an Error naming file and reason; unknown component types are refused.
+// `folder`: a model folder. `model_type`: config.json's, decides the class when the tokenizer files
+// do not name one. Throws an Error naming file and reason; unknown component types are refused.
 std::unique_ptr<Tokenizer> LoadTokenizer(const std::filesystem::path& folder,
                                          const std::string& model_type, Log& log);
 
