@@ -9,15 +9,15 @@
 
 namespace hagane::data {
 
-// Rows are in file order. Labels as PackedBatch has them; class_labels of a row without a usable label
-// (test sets) is -1.
+// Rows are in file order. Labels as PackedBatch has them; class_labels of a row without a usable
+// label (test sets) is -1.
 struct Features {
   std::vector<int64_t> row_start;  // [rows + 1] first token of each row, then the total
   std::vector<int32_t> ids;        // [tokens]
   std::vector<uint8_t> segments;   // [tokens]; empty where the model gets no token types
 
   ProblemType problem = ProblemType::kSingleLabel;
-  int outputs = 2;                    // logits per row
+  int outputs = 2;  // logits per row
   bool has_labels = false;
   std::vector<int32_t> class_labels;  // [rows] single label
   std::vector<float> float_labels;    // [rows] regression, [rows, outputs] multi-label

@@ -14,9 +14,10 @@ namespace hagane::data {
 // Which set: the GLUE task's, or by problem type without task (accuracy; mse; micro f1).
 enum class MetricSet { kMatthews, kAccuracy, kAccuracyF1, kPearsonSpearman, kMse, kMicroF1 };
 
-// (name, value) in the reference's order, without prefix; more than one value: combined_score, their
-// mean, is appended. `logits` is [rows, outputs]; labels are the features' own. Degenerate input
-// (constant predictions in a correlation) gives what the reference gives (nan, or 0 for matthews/f1).
+// (name, value) in the reference's order, without prefix; more than one value: combined_score,
+// their mean, is appended. `logits` is [rows, outputs]; labels are the features' own. Degenerate
+// input (constant predictions in a correlation) gives what the reference gives (nan, or 0 for
+// matthews/f1).
 std::vector<std::pair<std::string, double>> ComputeMetrics(MetricSet set, const Features& features,
                                                            std::span<const float> logits);
 

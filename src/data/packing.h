@@ -9,9 +9,9 @@
 
 namespace hagane::data {
 
-// How a family numbers positions: token i of a sequence gets offset + i (BERT: 0; RoBERTa: pad id + 1),
-// or, with count_from_pad (RoBERTa), offset - 1 + the count of non-pad ids so far, a literal pad id in
-// the text getting the pad id itself (as the reference computes it from the ids).
+// How a family numbers positions: token i of a sequence gets offset + i (BERT: 0; RoBERTa: pad id +
+// 1), or, with count_from_pad (RoBERTa), offset - 1 + the count of non-pad ids so far, a literal
+// pad id in the text getting the pad id itself (as the reference computes it from the ids).
 struct PositionRule {
   int offset = 0;
   int32_t count_from_pad = -1;  // pad id, or -1

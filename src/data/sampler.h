@@ -15,8 +15,8 @@ std::vector<int64_t> RandomPermutation(int64_t n, uint64_t seed);
 // The order of one epoch's rows: RandomPermutation(rows, seed + epoch).
 std::vector<int64_t> EpochOrder(int64_t rows, uint64_t seed, int64_t epoch);
 
-// The same with group_by_length (spec 3.1): mega-batches of batch * m rows sorted by length, longest
-// first, the longest row of all in front. `batch` is per_device size * accumulation.
+// The same with group_by_length (spec 3.1): mega-batches of batch * m rows sorted by length,
+// longest first, the longest row of all in front. `batch` is per_device size * accumulation.
 std::vector<int64_t> EpochOrderByLength(const Features& features, uint64_t seed, int64_t epoch,
                                         int64_t batch);
 

@@ -1,5 +1,5 @@
-// From files to texts and labels, before tokenising: GLUE folders by task name, and own CSV / TSV / JSON
-// files (spec 2.1, 2.2; docs/data.md).
+// From files to texts and labels, before tokenising: GLUE folders by task name, and own CSV / TSV /
+// JSON files (spec 2.1, 2.2; docs/data.md).
 #pragma once
 
 #include <cstdint>
@@ -26,12 +26,12 @@ struct LabelSpec {
 
 // One split, rows in file order.
 struct TextSplit {
-  std::string name;                    // "train", "validation_matched" ... for messages
-  std::filesystem::path origin;        // file it came from
+  std::string name;              // "train", "validation_matched" ... for messages
+  std::filesystem::path origin;  // file it came from
   std::vector<std::string> text_a;
-  std::vector<std::string> text_b;     // empty for single sentences
+  std::vector<std::string> text_b;  // empty for single sentences
   bool has_labels = false;
-  std::vector<int32_t> class_labels;   // -1: no usable label (test sets)
+  std::vector<int32_t> class_labels;  // -1: no usable label (test sets)
   std::vector<float> float_labels;
   int64_t rows() const { return static_cast<int64_t>(text_a.size()); }
 };
@@ -59,16 +59,16 @@ const std::vector<std::string>& GlueTaskNames();
 TextDataset ReadGlue(const std::string& task_name, const std::filesystem::path& folder,
                      const SplitRequest& request, Log& log);
 
-// Own files; the type is the extension: .csv, .tsv, .json, .jsonl. train is read for its labels even
-// when only evaluation is asked for. With `max_*` labels are still found on all train rows.
+// Own files; the type is the extension: .csv, .tsv, .json, .jsonl. train is read for its labels
+// even when only evaluation is asked for. With `max_*` labels are still found on all train rows.
 struct OwnFiles {
   std::optional<std::filesystem::path> train, validation, test;
 };
 TextDataset ReadOwnFiles(const OwnFiles& files, const SplitRequest& request, Log& log);
 
-// Class ids of `dataset` renumbered to the model's: `model_names[i]` is the model's class i; names are
-// compared without case. Returns false (and changes nothing) unless both lists have the same names.
-// The dataset's LabelSpec::names become the data's own names in the model's order.
+// Class ids of `dataset` renumbered to the model's: `model_names[i]` is the model's class i; names
+// are compared without case. Returns false (and changes nothing) unless both lists have the same
+// names. The dataset's LabelSpec::names become the data's own names in the model's order.
 bool RemapToModelLabels(const std::vector<std::string>& model_names, TextDataset* dataset);
 
 }  // namespace hagane::data

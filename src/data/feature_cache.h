@@ -1,0 +1,33 @@
+// Features on disk, so that a second run does not tokenise again.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "base/log.h"
+#include "data/features.h"
+#include "data/text_dataset.h"
+
+namespace hagane::data {
+
+// XXH3-128 of everything that decides the features of a split.
+using FeatureKey = std::array<uint64_t, 2>;
+FeatureKey KeyOfFeatures(const TextSplit& split, const LabelSpec& labels,
+                         const std::string& tokenizer_fingerprint, bool token_types,
+                         int max_length);
+
+// "features-0123...ef.bin" in `folder`.
+std::filesystem::path FeatureFile(const std::filesystem::path& folder, const FeatureKey& key);
+
+// None when there is no such file, or, with a warning, when it is damaged.
+std::optional<Features> LoadFeatures(const std::filesystem::path& file, const FeatureKey& key,
+                                     Log& log);
+
+// Write-then-rename. A folder that cannot be written gives a warning: the run goes on without.
+void SaveFeatures(const Features& features, const std::filesystem::path& file,
+                  const FeatureKey& key, Log& log);
+
+}  // namespace hagane::data

@@ -1,0 +1,42 @@
+#include "data/nearest.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace hagane::data {
+namespace {
+
+char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+size_t Edits(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 0; i < a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i + 1;
+    for (size_t j = 0; j < b.size(); ++j) {
+      const size_t replace = diagonal + (Lower(a[i]) != Lower(b[j]));
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replace, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+std::string Nearest(std::string_view word, const std::vector<std::string>& known) {
+  std::string nearest;
+  size_t fewest = std::max<size_t>(1, word.size() / 3) + 1;
+  for (const std::string& candidate : known) {
+    if (candidate.size() > 200 || word.size() > 200) continue;
+    const size_t edits = Edits(word, candidate);
+    if (edits < fewest && edits < candidate.size()) {
+      fewest = edits;
+      nearest = candidate;
+    }
+  }
+  return nearest;
+}
+
+}  // namespace hagane::data
