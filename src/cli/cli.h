@@ -1,0 +1,15 @@
+// The program without its process: arguments in, streams, an exit code out. Nothing is thrown.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/console.h"
+
+namespace hagane::cli {
+
+// Exit codes: 0 done, 1 failed, 2 wrong command line, 75 interrupted with the state saved, 130 /
+// 143 interrupted without.
+int Main(const std::vector<std::string>& args, const Streams& streams);
+
+}  // namespace hagane::cli

@@ -1,0 +1,72 @@
+// What one `hagane run_glue` is asked to do, parsed into the structs of the rooms that do it.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "base/log.h"
+#include "cli/console.h"
+#include "cli/flag_parser.h"
+#include "data/text_dataset.h"
+#include "train/options.h"
+
+namespace hagane::cli {
+
+struct ModelSource {
+  std::string name_or_path;
+  std::string config_name, tokenizer_name;  // empty: name_or_path
+  std::string cache_dir, revision;
+  bool ignore_mismatched_sizes = false;
+  bool init_from_scratch = false;
+};
+
+struct DataSource {
+  std::string task_name;  // empty: own files
+  std::optional<std::filesystem::path> data_dir;
+  data::OwnFiles files;
+  data::SplitRequest splits;
+  int max_seq_length = 128;
+  bool overwrite_cache = false;
+};
+
+struct OutputFolder {
+  std::filesystem::path path;
+  bool overwrite = false;
+  bool no_resume = false;
+  std::string resume_from;  // empty, "last" or a checkpoint folder
+};
+
+struct Presentation {
+  bool progress_bar = true;  // where there is a terminal
+  bool json = false;
+  bool dry_run = false;
+  Console::Level level = Console::Level::kAll;
+};
+
+struct GlueArguments {
+  ModelSource model;
+  DataSource data;
+  OutputFolder output;
+  Presentation presentation;
+  train::TrainOptions train;
+  bool do_train = false, do_eval = false, do_predict = false;
+  bool bf16 = false;
+  bool bf16_full_eval = false;
+  float label_smoothing = 0;
+  std::string isa;
+  int threads = 0;
+  std::string all_arguments;  // as JSON, for output_dir
+};
+
+// Checks values against each other (spec 1.5) and warns, once each, of flags that change nothing.
+// Throws a usage Error.
+GlueArguments MakeGlueArguments(const ParsedFlags& flags, Log& log);
+
+// Throws an Error when a launcher started more than one process: several processes come later, and
+// N independent trainings into one folder are never what was meant. `environment` is getenv.
+void CheckSingleProcess(const std::function<const char*(const char*)>& environment);
+
+}  // namespace hagane::cli

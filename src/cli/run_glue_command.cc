@@ -1,0 +1,57 @@
+#include "cli/run_glue_command.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+
+#include "cli/flag_parser.h"
+#include "cli/glue_arguments.h"
+#include "cli/glue_run.h"
+#include "cli/help.h"
+#include "cli/version.h"
+#include "kernels/gemm.h"
+#include "kernels/machine_peak.h"
+
+namespace hagane::cli {
+
+namespace {
+
+constexpr double kPeakSeconds = 0.1;
+
+// The machine, what is used of it, and what it can do at best.
+double SayMachine(const RunContext& ctx, bool bf16, Console* console) {
+  const kernels::MachinePeak peak = kernels::MeasurePeak(ctx, kPeakSeconds, /*memory=*/false);
+  const bool tiles = bf16 && peak.bf16_tile_gflops > 0;
+  const double gflops = tiles ? peak.bf16_tile_gflops : peak.fp32_fma_gflops;
+  console->Info(
+      fmt::format("hagane {} on {} ({})\n{} thread{}, {} kernels, precision {} ({}), peak {:.0f} "
+                  "GFLOP/s measured",
+                  ProgramVersion(), ctx.cpu.model_name, ctx.cpu.Describe(), ctx.threads,
+                  ctx.threads == 1 ? "" : "s", IsaName(ctx.isa), bf16 ? "bf16" : "fp32",
+                  kernels::GemmDescription(ctx, bf16), gflops));
+  return gflops;
+}
+
+}  // namespace
+
+int RunGlueCommand(const std::vector<std::string>& args, const Streams& streams) {
+  const ParsedFlags flags = ParseFlags(RunGlueFlags(), args, "hagane run_glue");
+  if (flags.Bool("help") || flags.Bool("help_all")) {
+    streams.out << RunGlueHelp(flags.Bool("help_all"));
+    return 0;
+  }
+  Console early(streams, Console::Level::kAll);
+  const GlueArguments arguments = MakeGlueArguments(flags, early);
+  if (flags.Bool("print_config")) {
+    streams.out << arguments.all_arguments;
+    return 0;
+  }
+  CheckSingleProcess([](const char* name) -> const char* { return std::getenv(name); });
+  Console console(streams, arguments.presentation.level);
+  if (arguments.presentation.json) console.SetJsonOnly();
+  const RunContext ctx = MakeRunContext(arguments.isa, arguments.threads, console);
+  const double peak = SayMachine(ctx, arguments.bf16, &console);
+  return GlueRun(arguments, ctx, peak, &console).Run();
+}
+
+}  // namespace hagane::cli

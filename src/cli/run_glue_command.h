@@ -1,0 +1,14 @@
+// `hagane run_glue`: what run_glue.py does.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/console.h"
+
+namespace hagane::cli {
+
+// Returns the exit code; throws an Error for everything that stops the run.
+int RunGlueCommand(const std::vector<std::string>& args, const Streams& streams);
+
+}  // namespace hagane::cli
