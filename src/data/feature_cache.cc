@@ -16,22 +16,20 @@ namespace hagane::data {
 namespace {
 
 // Raise it when tokenising or the layout changes its meaning: older files are then made anew.
-constexpr uint32_t kVersion = 1;
+constexpr uint64_t kVersion = 1;
 constexpr char kMagic[8] = {'h', 'a', 'g', 'a', 'n', 'e', 'F', '\n'};
 
 // The file: this header, then the arrays in the order of their sizes here, without gaps.
 struct Header {
   char magic[8];
-  uint32_t version;
-  uint32_t problem;
+  uint64_t version;
   uint64_t key[2];
   uint64_t content_hash[2];  // of all that follows this field
   uint64_t row_starts, ids, segments, class_labels, float_labels;
   int64_t truncated_rows;
-  uint32_t outputs;
-  uint32_t has_labels;
+  uint32_t problem, outputs, has_labels, zero;
 };
-static_assert(sizeof(Header) == 104 && std::is_trivially_copyable_v<Header>);
+static_assert(sizeof(Header) == 112 && std::is_trivially_copyable_v<Header>);
 constexpr size_t kHashedFrom = offsetof(Header, row_starts);
 
 class Hash {
