@@ -142,7 +142,7 @@ std::vector<int32_t> ArgMax(std::span<const float> logits, int outputs) {
 
 Values ComputeMetrics(MetricSet set, const Features& features, std::span<const float> logits) {
   const auto rows = static_cast<size_t>(features.rows());
-  HAGANE_CHECK(features.has_labels && rows > 0 &&
+  HAGANE_CHECK(features.has_labels &&
                logits.size() == rows * static_cast<size_t>(features.outputs));
   std::vector<int32_t> predicted;
   if (features.problem == ProblemType::kSingleLabel) {
