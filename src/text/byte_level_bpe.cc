@@ -158,8 +158,9 @@ void ByteLevelBpeTokenizer::TokenizeWord(std::string_view word, Piece& piece,
 void ByteLevelBpeTokenizer::AddOffset(Offset offset, Blanks blanks, Tokens& tokens) const {
   if (trim_offsets_) {
     if (blanks.leading > 0) {
-      // As the reference guesses which blank is the one that it has added itself.
-      if (trim_keeps_prefix_ && (tokens.offsets.empty() || offset.begin == 0)) --blanks.leading;
+      // How the reference guesses that a blank is the one it has added itself.
+      const bool first = tokens.offsets.empty() || offset.begin == 0;
+      if (trim_keeps_prefix_ && first && blanks.leading == 1) blanks.leading = 0;
       offset.begin = std::min(offset.begin + blanks.leading, offset.end);
     }
     if (blanks.trailing > 0 && offset.end >= blanks.trailing) {

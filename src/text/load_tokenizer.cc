@@ -51,7 +51,11 @@ void ReadVocabulary(const fs::path& folder, const TokenizerClass& tokenizer_clas
     ReadVocabJson(RequireFile(folder, "vocab.json"), spec);
     ReadMergesTxt(RequireFile(folder, "merges.txt"), spec);
   } else {
-    RequireFile(folder, "tokenizer.json");
+    throw Error(
+        fmt::format(
+            "{}: the folder has no tokenizer.json and does not say which class its tokenizer is",
+            folder.string()),
+        "add config.json with model_type, or tokenizer_config.json with tokenizer_class");
   }
   const bool class_is_bpe = tokenizer_class.kind == ClassKind::kByteLevelBpe;
   if (tokenizer_class.kind != ClassKind::kFromJson &&

@@ -26,7 +26,8 @@ struct TokenizerClass {
 };
 
 // `class_name` as in tokenizer_config.json, empty when no file names one; then `model_type`
-// decides. Throws an Error that begins with `place` and lists what is known.
+// decides, and without one too tokenizer.json alone. Throws an Error that begins with `place` and
+// lists what is known.
 const TokenizerClass& FindTokenizerClass(const std::string& class_name,
                                          const std::string& model_type, const std::string& place);
 
