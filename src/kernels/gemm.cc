@@ -46,13 +46,16 @@ MatrixIn At(const MatrixIn& matrix, int64_t row, int64_t col) {
 
 void CheckArgs(const GemmArgs& args) {
   HAGANE_CHECK(args.m >= 0 && args.n >= 0 && args.k >= 0);
-  HAGANE_CHECK((args.a.f32 != nullptr) != (args.a.b16 != nullptr) || args.k == 0);
-  HAGANE_CHECK((args.a.b16 != nullptr) == (args.b.b16 != nullptr), "mixed operand types");
+  if (args.m == 0 || args.n == 0) return;  // pointers may be null
   HAGANE_CHECK((args.c != nullptr) != (args.c_bf16 != nullptr), "C must have one type");
   HAGANE_CHECK(!(args.c_bf16 != nullptr && args.accumulate), "bf16 C cannot accumulate");
-  HAGANE_CHECK(args.a.ld >= (args.a.transposed ? args.m : args.k) || args.k == 0);
-  HAGANE_CHECK(args.b.ld >= (args.b.transposed ? args.k : args.n) || args.k == 0);
   HAGANE_CHECK(args.ldc >= args.n);
+  if (args.k == 0) return;
+  HAGANE_CHECK((args.a.f32 != nullptr) != (args.a.b16 != nullptr), "A must have one type");
+  HAGANE_CHECK((args.b.f32 != nullptr) != (args.b.b16 != nullptr), "B must have one type");
+  HAGANE_CHECK((args.a.b16 != nullptr) == (args.b.b16 != nullptr), "operands of two types");
+  HAGANE_CHECK(args.a.ld >= (args.a.transposed ? args.m : args.k));
+  HAGANE_CHECK(args.b.ld >= (args.b.transposed ? args.k : args.n));
 }
 
 // C of a product over nothing.
@@ -139,10 +142,11 @@ class Job {
       block.bias = nullptr;
       block.accumulate = false;
     }
-    if (args_.c_bf16 == nullptr || !widen_) {
+    if (args_.c_bf16 == nullptr || block.a.b16 != nullptr) {
       OneDnnGemm(block);
       return;
     }
+    // oneDNN rounds C only in products of bf16.
     scratch.c.Reserve(static_cast<size_t>(block.m * block.n));
     block.c_bf16 = nullptr;
     block.c = scratch.c.data();

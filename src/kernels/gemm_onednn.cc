@@ -4,6 +4,7 @@
 #include <map>
 #include <mutex>
 #include <oneapi/dnnl/dnnl.hpp>
+#include <string>
 #include <unordered_map>
 
 #include "base/aligned_buffer.h"
@@ -96,6 +97,12 @@ class Product {
   std::unordered_map<int, memory> memories_;
 };
 
+std::string DescribeArgs(const GemmArgs& args) {
+  std::string text = " (key";
+  for (const int64_t part : KeyOf(args)) text += " " + std::to_string(part);
+  return text + ")";
+}
+
 // What one thread keeps between calls.
 class ThreadState {
  public:
@@ -138,7 +145,8 @@ void OneDnnGemm(const GemmArgs& args) {
     state.Run(args);
   } catch (const dnnl::error& error) {
     // Nothing may be thrown out of a parallel region, and no input of a user leads here.
-    CheckFailed(__FILE__, __LINE__, "oneDNN's matmul", error.what());
+    CheckFailed(__FILE__, __LINE__, "oneDNN's matmul",
+                std::string(error.what()) + DescribeArgs(args));
   }
 }
 
