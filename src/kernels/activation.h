@@ -3,8 +3,8 @@
 //   z = h + bias (kept for backward, may be written over h);   a = act(z)
 //   backward: dz = da * act'(z), a matrix operand; dbias += column sums of dz
 //
-// gelu is the exact one, 0.5 z (1 + erf(z / sqrt 2)), max error vs double 1e-6 relative to max(1, |z|);
-// gelu_new is the tanh form 0.5 z (1 + tanh(sqrt(2/pi) (z + 0.044715 z^3))).
+// gelu is the exact one, 0.5 z (1 + erf(z / sqrt 2)), max error vs double 1e-6 relative to max(1,
+// |z|); gelu_new is the tanh form 0.5 z (1 + tanh(sqrt(2/pi) (z + 0.044715 z^3))).
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,9 @@
 
 #include "base/bf16.h"
 #include "base/run_context.h"
+#include "kernels/activation_kinds.h"
 
 namespace hagane::kernels {
-
-enum class Activation { kGelu, kGeluTanh, kRelu, kSilu, kTanh };
 
 // Hugging Face names: gelu, gelu_new, gelu_fast, gelu_pytorch_tanh, relu, silu / swish, tanh.
 // Throws an Error that names the known ones.

@@ -4,8 +4,8 @@
 //   m = b1 m + (1 - b1) g;  v = b2 v + (1 - b2) g^2
 //   p -= lr / (1 - b1^t) * m / (sqrt(v) / sqrt(1 - b2^t) + eps)
 //
-// and the compute copy of p, rounded to bf16, when there is one. Elementwise: any order gives the same
-// bits. Buffers must not overlap.
+// and the compute copy of p, rounded to bf16, when there is one. Elementwise: any order gives the
+// same bits. Buffers must not overlap.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct AdamWArgs {
   bf16* param_bf16 = nullptr;  // or null
   float clip = 1.0f;           // factor on every gradient
   double lr = 0.0, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weight_decay = 0.0;  // 0: not decayed
-  int64_t step = 1;            // t, from 1
+  int64_t step = 1;                                                             // t, from 1
 };
 void AdamW(const RunContext& ctx, const AdamWArgs& args);
 void AdamWReference(const AdamWArgs& args);

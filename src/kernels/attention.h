@@ -29,10 +29,10 @@ struct AttentionShape {
 
 struct AttentionForwardArgs {
   AttentionShape shape;
-  const float* qkv = nullptr;      // exactly one of these two
+  const float* qkv = nullptr;  // exactly one of these two
   const bf16* qkv_bf16 = nullptr;
-  float* log_sum_exp = nullptr;    // [heads, tokens] out, kept for backward; null in evaluation
-  float* out = nullptr;            // [tokens, hidden]; exactly one of these two
+  float* log_sum_exp = nullptr;  // [heads, tokens] out, kept for backward; null in evaluation
+  float* out = nullptr;          // [tokens, hidden]; exactly one of these two
   bf16* out_bf16 = nullptr;
 };
 void AttentionForward(const RunContext& ctx, const AttentionForwardArgs& args);
@@ -42,9 +42,9 @@ struct AttentionBackwardArgs {
   const float* qkv = nullptr;
   const bf16* qkv_bf16 = nullptr;
   const float* log_sum_exp = nullptr;  // [heads, tokens]
-  const float* dout = nullptr;         // [tokens, hidden] float32 gradient of the output; in bf16 it is
-                                       // rounded to bf16 first, as the operand it is
-  float* dqkv = nullptr;               // [tokens, 3 * hidden] out; exactly one of these two
+  const float* dout = nullptr;  // [tokens, hidden] float32 gradient of the output; in bf16 it is
+                                // rounded to bf16 first, as the operand it is
+  float* dqkv = nullptr;        // [tokens, 3 * hidden] out; exactly one of these two
   bf16* dqkv_bf16 = nullptr;
 };
 void AttentionBackward(const RunContext& ctx, const AttentionBackwardArgs& args);

@@ -6,8 +6,8 @@
 //   keep    = word >= p * 2^32;  a kept value is scaled by 1 / (1 - p)
 //
 // `element` is the position inside the sequence: token_index * width + column for rows, and
-// (head * length + query) * length + key for attention probabilities. It never depends on the packed
-// batch, on ranks or on threads.
+// (head * length + query) * length + key for attention probabilities. It never depends on the
+// packed batch, on ranks or on threads.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,8 @@
 
 namespace hagane::kernels {
 
-// Where in the network a mask is drawn; values are part of the reproducibility contract: never change.
+// Where in the network a mask is drawn; values are part of the reproducibility contract: never
+// change.
 enum class DropoutSite : uint32_t {
   kEmbeddings = 0,
   kAttentionProbs = 1,
@@ -28,9 +29,9 @@ enum class DropoutSite : uint32_t {
 };
 
 struct DropoutSpec {
-  float p = 0.0f;      // probability of zeroing, 0 <= p < 1; 0 switches it off
+  float p = 0.0f;  // probability of zeroing, 0 <= p < 1; 0 switches it off
   uint64_t seed = 0;
-  uint32_t step = 0;   // global update step * micro-batches + micro-batch: distinct for each forward
+  uint32_t step = 0;  // global update step * micro-batches + micro-batch: distinct for each forward
   uint32_t layer = 0;
   DropoutSite site = DropoutSite::kEmbeddings;
 
@@ -44,8 +45,8 @@ struct RowKeys {
   const uint32_t* token = nullptr;
 };
 
-// y = dropout(x); also its backward (dx = dropout(dy) with the same spec). y may be x. y_bf16 (may be
-// null) also receives y rounded. p == 0 copies. width must be a multiple of 4.
+// y = dropout(x); also its backward (dx = dropout(dy) with the same spec). y may be x. y_bf16 (may
+// be null) also receives y rounded. p == 0 copies. width must be a multiple of 4.
 void Dropout(const RunContext& ctx, const DropoutSpec& spec, RowKeys keys, int64_t rows,
              int64_t width, const float* x, float* y, bf16* y_bf16);
 

@@ -1,6 +1,6 @@
 // Sums of embedding rows and their gradient.
-//   forward:  out[t] = words[ids[t]] + positions[pos[t]] + segments[seg[t]]   (last table may be null)
-//   backward: each table's gradient row += dout[t]; the pad rows get none
+//   forward:  out[t] = words[ids[t]] + positions[pos[t]] + segments[seg[t]]   (last table may be
+//   null) backward: each table's gradient row += dout[t]; the pad rows get none
 // The order of additions is by token, so bits do not depend on threads. Ids must be in range.
 #pragma once
 

@@ -1,10 +1,12 @@
 // Bias + dropout + residual + LayerNorm in one pass, forward and backward.
 //
 //   z = dropout(h + bias) + residual        (bias and residual may be null)
-//   y = (z - mean) * rstd * gamma + beta,   rstd = 1 / sqrt(var + eps), biased variance over the row
+//   y = (z - mean) * rstd * gamma + beta,   rstd = 1 / sqrt(var + eps), biased variance over the
+//   row
 //
-// Statistics are float32 with the mean taken first, then the squared deviations (no E[x^2] - E[x]^2).
-// width is a multiple of 4 (all Hugging Face encoders; checked). Matrices are [rows, width], dense.
+// Statistics are float32 with the mean taken first, then the squared deviations (no E[x^2] -
+// E[x]^2). width is a multiple of 4 (all Hugging Face encoders; checked). Matrices are [rows,
+// width], dense.
 #pragma once
 
 #include <cstdint>
@@ -25,11 +27,11 @@ struct LayerNormForwardArgs {
   float eps = 1e-12f;
   DropoutSpec dropout;  // of h + bias
   RowKeys keys;
-  float* z = nullptr;     // out, kept for backward; may be h
-  float* mean = nullptr;  // [rows] out
-  float* rstd = nullptr;  // [rows] out
-  float* y = nullptr;     // out; must not overlap inputs
-  bf16* y_bf16 = nullptr; // out or null: y rounded, the operand of the next product
+  float* z = nullptr;      // out, kept for backward; may be h
+  float* mean = nullptr;   // [rows] out
+  float* rstd = nullptr;   // [rows] out
+  float* y = nullptr;      // out; must not overlap inputs
+  bf16* y_bf16 = nullptr;  // out or null: y rounded, the operand of the next product
 };
 void LayerNormForward(const RunContext& ctx, const LayerNormForwardArgs& args);
 
@@ -45,12 +47,12 @@ struct LayerNormBackwardArgs {
   const float* gamma = nullptr;
   DropoutSpec dropout;
   RowKeys keys;
-  float* dz = nullptr;       // out [rows, width]; may be dy or dy2
-  float* dh = nullptr;       // out or null; may equal dz only when dropout is off
-  bf16* dh_bf16 = nullptr;   // out or null
-  float* dgamma = nullptr;   // [width] +=
-  float* dbeta = nullptr;    // [width] +=
-  float* dbias = nullptr;    // [width] += column sums of dh, or null
+  float* dz = nullptr;      // out [rows, width]; may be dy or dy2
+  float* dh = nullptr;      // out or null; may equal dz only when dropout is off
+  bf16* dh_bf16 = nullptr;  // out or null
+  float* dgamma = nullptr;  // [width] +=
+  float* dbeta = nullptr;   // [width] +=
+  float* dbias = nullptr;   // [width] += column sums of dh, or null
 };
 void LayerNormBackward(const RunContext& ctx, const LayerNormBackwardArgs& args);
 

@@ -1,15 +1,15 @@
 // Losses of sequence heads on logits [rows, outputs], float32 throughout, each with its gradient.
 // All return the SUM over what they average in PyTorch, in double, and write
-// dlogits = scale * d(sum)/d(logits); the caller passes scale = 1 / (what the update averages over).
-// rows are few (sequences), so these are plain loops on one thread.
+// dlogits = scale * d(sum)/d(logits); the caller passes scale = 1 / (what the update averages
+// over). rows are few (sequences), so these are plain loops on one thread.
 #pragma once
 
 #include <cstdint>
 
 namespace hagane::kernels {
 
-// Sum over rows of (1 - eps) * -log p[label] + eps * mean over classes of -log p, p = softmax(logits).
-// labels[i] in [0, outputs); eps = label_smoothing_factor. dlogits may be null.
+// Sum over rows of (1 - eps) * -log p[label] + eps * mean over classes of -log p, p =
+// softmax(logits). labels[i] in [0, outputs); eps = label_smoothing_factor. dlogits may be null.
 double SoftmaxCrossEntropy(int64_t rows, int64_t outputs, const float* logits,
                            const int32_t* labels, float eps, double scale, float* dlogits);
 

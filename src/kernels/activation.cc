@@ -1,0 +1,84 @@
+#include "kernels/activation.h"
+
+#include <string>
+
+#include "base/error.h"
+#include "kernels/activation_loops.h"
+#include "kernels/row_chunks.h"
+
+namespace hagane::kernels {
+
+const ActivationLoops& ActivationLoopsFor(Isa isa) {
+  switch (isa) {
+    case Isa::kAvx512:
+      return avx512::kActivationLoops;
+    case Isa::kAvx2:
+      return avx2::kActivationLoops;
+    case Isa::kReference:
+      break;
+  }
+  return baseline::kActivationLoops;
+}
+
+Activation ParseActivation(std::string_view name) {
+  if (name == "gelu" || name == "gelu_python") return Activation::kGelu;
+  if (name == "gelu_new" || name == "gelu_fast" || name == "gelu_pytorch_tanh") {
+    return Activation::kGeluTanh;
+  }
+  if (name == "relu") return Activation::kRelu;
+  if (name == "silu" || name == "swish") return Activation::kSilu;
+  if (name == "tanh") return Activation::kTanh;
+  throw Error("the activation \"" + std::string(name) + "\" is not supported",
+              "known: gelu, gelu_new, gelu_fast, gelu_pytorch_tanh, relu, silu, swish, tanh");
+}
+
+void ActivationForward(const RunContext& ctx, const ActivationForwardArgs& args) {
+  const ActivationLoops& loops = ActivationLoopsFor(ctx.isa);
+  ForRowChunks(ctx, args.rows, [&](int64_t, int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
+      const int64_t at = row * args.width;
+      loops.forward({args.activation, args.width, args.h + at, args.bias, args.z + at,
+                     args.a == nullptr ? nullptr : args.a + at,
+                     args.a_bf16 == nullptr ? nullptr : &args.a_bf16[at].bits});
+    }
+  });
+}
+
+void ActivationBackward(const RunContext& ctx, const ActivationBackwardArgs& args) {
+  const ActivationLoops& loops = ActivationLoopsFor(ctx.isa);
+  ChunkSums sums(args.dbias == nullptr ? 0 : args.rows, args.width);
+  ForRowChunks(ctx, args.rows, [&](int64_t chunk, int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
+      const int64_t at = row * args.width;
+      loops.backward({args.activation, args.width, args.da + at, args.z + at,
+                      args.dz == nullptr ? nullptr : args.dz + at,
+                      args.dz_bf16 == nullptr ? nullptr : &args.dz_bf16[at].bits,
+                      args.dbias == nullptr ? nullptr : sums.Of(chunk)});
+    }
+  });
+  if (args.dbias != nullptr) sums.AddTo(args.dbias, 0, args.width);
+}
+
+void AddColumnSums(const RunContext& ctx, int64_t rows, int64_t width, int64_t ld, const float* x,
+                   float* sums) {
+  const ActivationLoops& loops = ActivationLoopsFor(ctx.isa);
+  ChunkSums parts(rows, width);
+  ForRowChunks(ctx, rows, [&](int64_t chunk, int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) loops.add(width, x + row * ld, parts.Of(chunk));
+  });
+  parts.AddTo(sums, 0, width);
+}
+
+void AddColumnSums(const RunContext& ctx, int64_t rows, int64_t width, int64_t ld, const bf16* x,
+                   float* sums) {
+  const ActivationLoops& loops = ActivationLoopsFor(ctx.isa);
+  ChunkSums parts(rows, width);
+  ForRowChunks(ctx, rows, [&](int64_t chunk, int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
+      loops.add_bf16(width, &x[row * ld].bits, parts.Of(chunk));
+    }
+  });
+  parts.AddTo(sums, 0, width);
+}
+
+}  // namespace hagane::kernels

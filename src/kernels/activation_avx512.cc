@@ -1,0 +1,3 @@
+#define HAGANE_SIMD_NAMESPACE avx512
+#define HAGANE_SIMD_BYTES 64
+#include "kernels/activation_body.h"

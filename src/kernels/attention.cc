@@ -1,0 +1,121 @@
+#include "kernels/attention.h"
+
+#include <cmath>
+
+#include "base/aligned_buffer.h"
+#include "base/error.h"
+#include "kernels/attention_loops.h"
+#include "kernels/dropout_mask.h"
+
+namespace hagane::kernels {
+
+const AttentionLoops& AttentionLoopsFor(Isa isa) {
+  switch (isa) {
+    case Isa::kAvx512:
+      return avx512::kAttentionLoops;
+    case Isa::kAvx2:
+      return avx2::kAttentionLoops;
+    case Isa::kReference:
+      break;
+  }
+  return baseline::kAttentionLoops;
+}
+
+namespace {
+
+// A thread's scratch, kept so that steps do not allocate.
+float* Scratch(int64_t floats) {
+  thread_local AlignedBuffer<float> scratch;
+  scratch.Reserve(static_cast<size_t>(floats));
+  return scratch.data();
+}
+
+template <class T>
+T* Offset(T* p, int64_t n) {
+  return p == nullptr ? nullptr : p + n;
+}
+const uint16_t* Bits(const bf16* p, int64_t n) { return p == nullptr ? nullptr : &p[n].bits; }
+uint16_t* Bits(bf16* p, int64_t n) { return p == nullptr ? nullptr : &p[n].bits; }
+
+// Calls body(begin token, head, input) for every sequence and head, on all threads. Longest work
+// first is not needed: tasks are many and small.
+template <class Body>
+void ForHeads(const RunContext& ctx, const AttentionShape& shape, const float* qkv,
+              const bf16* qkv_bf16, Body body) {
+  HAGANE_CHECK(shape.head_size % 4 == 0, "head size");
+  HAGANE_CHECK((qkv == nullptr) != (qkv_bf16 == nullptr), "exactly one of qkv and qkv_bf16");
+  const int64_t hidden = int64_t{shape.heads} * shape.head_size;
+  const int64_t tasks = int64_t{shape.sequences} * shape.heads;
+#pragma omp parallel for num_threads(ctx.threads) schedule(dynamic) if (tasks > 1)
+  for (int64_t task = 0; task < tasks; ++task) {
+    const int64_t sequence = task / shape.heads;
+    const int64_t head = task % shape.heads;
+    const int64_t begin = shape.cu_seqlens[sequence];
+    HeadInput in = {};
+    in.length = shape.cu_seqlens[sequence + 1] - begin;
+    in.head_size = shape.head_size;
+    in.ld = 3 * hidden;
+    const int64_t at = begin * in.ld + head * shape.head_size;
+    in.q = Offset(qkv, at);
+    in.k = Offset(qkv, at + hidden);
+    in.v = Offset(qkv, at + 2 * hidden);
+    in.q_bf16 = Bits(qkv_bf16, at);
+    in.k_bf16 = Bits(qkv_bf16, at + hidden);
+    in.v_bf16 = Bits(qkv_bf16, at + 2 * hidden);
+    in.scale = 1.0f / std::sqrt(static_cast<float>(shape.head_size));
+    MaskKey key = {};
+    if (shape.dropout.active()) {
+      key = MakeMaskKey(shape.dropout, shape.samples[sequence]);
+      in.mask_key = &key;
+      in.first_element = static_cast<uint64_t>(head * in.length * in.length);
+    }
+    body(begin, head, in);
+  }
+}
+
+}  // namespace
+
+void AttentionForward(const RunContext& ctx, const AttentionForwardArgs& args) {
+  const AttentionLoops& loops = AttentionLoopsFor(ctx.isa);
+  const AttentionShape& shape = args.shape;
+  const int64_t hidden = int64_t{shape.heads} * shape.head_size;
+  const int64_t tokens = shape.cu_seqlens[shape.sequences];
+  ForHeads(ctx, shape, args.qkv, args.qkv_bf16,
+           [&](int64_t begin, int64_t head, const HeadInput& in) {
+             const int64_t at = begin * hidden + head * shape.head_size;
+             HeadForward one = {};
+             one.in = in;
+             one.log_sum_exp = Offset(args.log_sum_exp, head * tokens + begin);
+             one.out = Offset(args.out, at);
+             one.out_bf16 = Bits(args.out_bf16, at);
+             one.out_ld = hidden;
+             one.scratch = Scratch(loops.forward_scratch(in.length, in.head_size));
+             loops.forward(one);
+           });
+}
+
+void AttentionBackward(const RunContext& ctx, const AttentionBackwardArgs& args) {
+  const AttentionLoops& loops = AttentionLoopsFor(ctx.isa);
+  const AttentionShape& shape = args.shape;
+  const int64_t hidden = int64_t{shape.heads} * shape.head_size;
+  const int64_t tokens = shape.cu_seqlens[shape.sequences];
+  ForHeads(ctx, shape, args.qkv, args.qkv_bf16,
+           [&](int64_t begin, int64_t head, const HeadInput& in) {
+             const int64_t at = begin * in.ld + head * shape.head_size;
+             HeadBackward one = {};
+             one.in = in;
+             one.log_sum_exp = args.log_sum_exp + head * tokens + begin;
+             one.dout = args.dout + begin * hidden + head * shape.head_size;
+             one.dout_ld = hidden;
+             one.dq = Offset(args.dqkv, at);
+             one.dk = Offset(args.dqkv, at + hidden);
+             one.dv = Offset(args.dqkv, at + 2 * hidden);
+             one.dq_bf16 = Bits(args.dqkv_bf16, at);
+             one.dk_bf16 = Bits(args.dqkv_bf16, at + hidden);
+             one.dv_bf16 = Bits(args.dqkv_bf16, at + 2 * hidden);
+             one.scratch = Scratch(loops.backward_scratch(in.length, in.head_size));
+             loops.backward(one);
+           });
+}
+
+}  // namespace hagane::kernels

@@ -1,0 +1,35 @@
+#include "kernels/dropout.h"
+
+#include "base/error.h"
+#include "kernels/dropout_mask.h"
+#include "kernels/row_chunks.h"
+
+namespace hagane::kernels {
+
+const DropoutLoops& DropoutLoopsFor(Isa isa) {
+  switch (isa) {
+    case Isa::kAvx512:
+      return avx512::kDropoutLoops;
+    case Isa::kAvx2:
+      return avx2::kDropoutLoops;
+    case Isa::kReference:
+      break;
+  }
+  return baseline::kDropoutLoops;
+}
+
+void Dropout(const RunContext& ctx, const DropoutSpec& spec, RowKeys keys, int64_t rows,
+             int64_t width, const float* x, float* y, bf16* y_bf16) {
+  HAGANE_CHECK(width % 4 == 0, "dropout width");
+  const DropoutLoops& loops = DropoutLoopsFor(ctx.isa);
+  ForRowChunks(ctx, rows, [&](int64_t, int64_t begin, int64_t end) {
+    MaskBuffer mask(spec, width);
+    for (int64_t row = begin; row < end; ++row) {
+      const int64_t at = row * width;
+      loops.apply(width, x + at, mask.Row(loops, keys, row), y + at,
+                  y_bf16 == nullptr ? nullptr : &y_bf16[at].bits);
+    }
+  });
+}
+
+}  // namespace hagane::kernels

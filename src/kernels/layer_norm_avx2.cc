@@ -1,0 +1,3 @@
+#define HAGANE_SIMD_NAMESPACE avx2
+#define HAGANE_SIMD_BYTES 32
+#include "kernels/layer_norm_body.h"
