@@ -96,6 +96,9 @@ TEST_F(ByteLevelBpeTest, PrefixSpaceStandsForNoCharacter) {
 
 TEST_F(ByteLevelBpeTest, MaskTakesTheBlanksOnItsLeft) {
   EXPECT_EQ(Run("lo \t<mask> lo"), "lo(0,2) <mask>(4,10) Ġlo(11,13)");
+  // As in the reference: at the start a lone blank passes for the prefix space, several do not.
+  EXPECT_EQ(Run("   <mask>", R"({"add_prefix_space": true})"), "<mask>(3,9)");
+  EXPECT_EQ(Run(" <mask>", R"({"add_prefix_space": true})"), "<mask>(0,7)");
   EXPECT_EQ(Run("lo</s>lo"), "lo(0,2) </s>(2,6) lo(6,8)");
 }
 

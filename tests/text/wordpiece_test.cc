@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "tests/text/text_test_util.h"
+#include "text/bert_normalizer.h"
+#include "text/utf8.h"
 
 namespace hagane::text {
 namespace {
@@ -60,6 +62,25 @@ TEST_F(WordPieceTest, OffsetsAreThoseOfTheOriginalCharacters) {
   EXPECT_EQ(Run("e\u0301x"), "e(0,1) ##x(2,3)");
   EXPECT_EQ(Run("a\u200Bb\u00ADc"), "ab(0,3) ##c(4,5)");  // format characters vanish and join
   EXPECT_EQ(Run("x东ab"), "[UNK](0,1) 东(1,2) ab(2,4)");
+}
+
+TEST_F(WordPieceTest, MarksThatSurviveAreSortedAndTakeTheSourcesInTextOrder) {
+  // U+302E (class 224) and U+1D165 (216) are spacing marks; U+0344 falls apart and vanishes.
+  const BertNormalizer normalizer({});
+  NormalizedText normal;
+  const auto first_sources = [&] {
+    std::vector<int32_t> sources;
+    for (size_t i = 0; i < normal.bytes.size(); ++i) {
+      if (!IsContinuationByte(normal.bytes[i])) sources.push_back(normal.sources[i].begin);
+    }
+    return sources;
+  };
+  normalizer.Normalize("a\u302E\U0001D165", 0, true, normal);
+  EXPECT_EQ(normal.bytes, "a\U0001D165\u302E");
+  EXPECT_EQ(first_sources(), (std::vector<int32_t>{0, 1, 2}));
+  normalizer.Normalize("\u0344\U0001D165\u302E", 5, true, normal);
+  EXPECT_EQ(normal.bytes, "\U0001D165\u302E");
+  EXPECT_EQ(first_sources(), (std::vector<int32_t>{5, 6}));
 }
 
 TEST_F(WordPieceTest, OneUnmatchedPieceMakesTheWholeWordUnknown) {
