@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "cli/glue_sources.h"
+#include "cli/hints.h"
 #include "cli/model_config.h"
 #include "cli/output_folder.h"
 #include "data/packing.h"
@@ -85,15 +86,23 @@ void GlueRun::OpenSources() {
   const auto folder_of = [&](const std::string& name) {
     return name.empty() ? model_folder_ : ResolveModelFolder(source, name);
   };
-  config_ = std::make_unique<io::ModelConfig>(io::ModelConfig::Read(folder_of(source.config_name)));
-  encoder_ = nn::ParseEncoderConfig(config_->raw(), config_->origin());
-  tokenizer_folder_ = folder_of(source.tokenizer_name);
-  tokenizer_ =
-      text::LoadTokenizer(tokenizer_folder_, config_->GetString("model_type", ""), *console_);
+  WithHint("correct the file, or download the model again", [&] {
+    config_ =
+        std::make_unique<io::ModelConfig>(io::ModelConfig::Read(folder_of(source.config_name)));
+    encoder_ = nn::ParseEncoderConfig(config_->raw(), config_->origin());
+    tokenizer_folder_ = folder_of(source.tokenizer_name);
+    tokenizer_ =
+        text::LoadTokenizer(tokenizer_folder_, config_->GetString("model_type", ""), *console_);
+  });
   max_length_ = ClampMaxLength(arguments_.data.max_seq_length, *tokenizer_, encoder_, *console_);
 }
 
-void GlueRun::ReadTexts() { texts_ = ReadDataset(arguments_.data, *console_); }
+void GlueRun::ReadTexts() {
+  texts_ = WithHint(
+      "check the path and the file: CSV and TSV need a header row, a label column and at "
+      "least one row; JSON one object a line, or one array",
+      [&] { return ReadDataset(arguments_.data, *console_); });
+}
 
 void GlueRun::MatchLabels() {
   CheckProblemType(config_->raw(), config_->origin(), texts_.labels.problem);
@@ -158,8 +167,10 @@ nn::ModelOptions GlueRun::ModelOptionsOf(bool bf16) const {
 void GlueRun::LoadWeights() {
   // An evaluation alone may as well be in bf16 from the start.
   const bool bf16 = arguments_.bf16 || (arguments_.bf16_full_eval && !arguments_.do_train);
-  model_ = nn::LoadModel(ctx_, model_folder_, config_->raw(), config_->origin(),
-                         ModelOptionsOf(bf16), &load_report_);
+  WithHint("the file may be incomplete: download the model again", [&] {
+    model_ = nn::LoadModel(ctx_, model_folder_, config_->raw(), config_->origin(),
+                           ModelOptionsOf(bf16), &load_report_);
+  });
   const std::string architecture = nn::ArchitectureName(config_->raw(), config_->origin());
   Say(fmt::format("model: {} ({}), {} parameters", arguments_.model.name_or_path, architecture,
                   WithCommas(model_->parameters().count())));

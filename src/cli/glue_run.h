@@ -56,7 +56,7 @@ class GlueRun {
   train::Trainer* Evaluator();
   double ForwardFlopsPerRow(const data::Features& features) const;
   double EstimatedSeconds() const;
-  void Say(const std::string& line) { console_->Info(line); }
+  void Say(const std::string& line) const { console_->Info(line); }
 
   const GlueArguments& arguments_;
   const RunContext& ctx_;

@@ -35,15 +35,19 @@ void GlueRun::SaveModelFiles(const std::filesystem::path& folder) const {
   // The reference's model is not given the labels under label smoothing and so does not learn it.
   options.set_problem_type = arguments_.label_smoothing == 0;
   io::WriteModelConfig(folder, SavedConfig(config_->raw(), options));
-  console_->Info(fmt::format("Configuration saved in {}", (folder / "config.json").string()));
-  for (const std::string& name : io::CopyTokenizerFiles(tokenizer_folder_, folder)) {
-    if (name == "tokenizer_config.json") {
-      console_->Info(fmt::format("tokenizer config file saved in {}", (folder / name).string()));
-    } else if (name == "special_tokens_map.json") {
-      console_->Info(fmt::format("Special tokens file saved in {}", (folder / name).string()));
-    }
+  const auto copied = io::CopyTokenizerFiles(tokenizer_folder_, folder);
+  // A checkpoint is written under a temporary name; people are told the one it will have.
+  const std::filesystem::path& output = arguments_.output.path;
+  const std::filesystem::path shown = folder == output ? folder : output / folder.filename();
+  const auto say_saved = [&](const char* what, const std::string& name) {
+    Say(fmt::format("{} saved in {}", what, (shown / name).string()));
+  };
+  say_saved("Configuration", "config.json");
+  say_saved("Model weights", "model.safetensors");
+  for (const std::string& name : copied) {
+    if (name == "tokenizer_config.json") say_saved("tokenizer config file", name);
+    if (name == "special_tokens_map.json") say_saved("Special tokens file", name);
   }
-  console_->Info(fmt::format("Model weights saved in {}", (folder / "model.safetensors").string()));
 }
 
 std::unique_ptr<train::Trainer> GlueRun::MakeTrainer(nn::Model* model,

@@ -103,8 +103,8 @@ environment
   OMP_NUM_THREADS  threads, as --threads
   NO_COLOR         no colours
 
-exit codes: 0 done, 1 failed, 2 wrong command line, 75 interrupted with the state saved (run the same
-command again), 130 or 143 interrupted without.
+exit codes: 0 done, 1 failed, 2 wrong command line, 75 interrupted with the state saved (run the
+same command again), 130 or 143 interrupted without.
 )";
 }
 
@@ -137,8 +137,8 @@ example
       --do_train --do_eval --output_dir out
 )";
   const std::string rules = R"(
-Flags take --x value or --x=value, hyphens for underscores, and unambiguous prefixes; booleans are bare
-or take a word; a file ARGS.json as the first argument holds arguments, flags after it win.
+Flags take --x value or --x=value, hyphens for underscores, and unambiguous prefixes; booleans are
+bare or take a word; a file ARGS.json as the first argument holds arguments, flags after it win.
 )";
   return CommandHelp("hagane run_glue [ARGS.json] [flags]",
                      "Fine-tunes, evaluates and predicts with a sequence-classification model, as "

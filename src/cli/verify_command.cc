@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/flag_parser.h"
 #include "cli/help.h"
+#include "cli/hints.h"
 #include "cli/reference_check.h"
 
 namespace hagane::cli {
@@ -113,8 +114,9 @@ int VerifyCommand(const std::vector<std::string>& args, const Streams& streams) 
   const RunContext ctx = MakeRunContext(
       flags.String("isa"), static_cast<int>(std::clamp<int64_t>(flags.Int("threads"), -1, 1 << 20)),
       console);
-  const ReferenceCheck check =
-      CheckAgainstReference(ctx, flags.String("model"), flags.String("reference"), options);
+  const ReferenceCheck check = WithHint("check --model and --reference", [&] {
+    return CheckAgainstReference(ctx, flags.String("model"), flags.String("reference"), options);
+  });
   streams.out << (flags.Bool("json") ? Json(check) : Text(check));
   return check.ok() ? 0 : 1;
 }
