@@ -10,6 +10,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "cli/hints.h"
 #include "data/nearest.h"
 #include "io/json.h"
 
@@ -304,7 +305,9 @@ class FlagParser {
   }
 
   void ReadJson(const std::string& path) {
-    const nlohmann::ordered_json json = io::ReadJsonFile(path, io::kConfigLimits);
+    const nlohmann::ordered_json json =
+        WithHint("the first argument is taken for a JSON file of arguments",
+                 [&] { return io::ReadJsonFile(path, io::kConfigLimits); });
     if (!json.is_object())
       throw UsageError(fmt::format("{} does not hold a JSON object of arguments", path));
     for (const auto& [key, value] : json.items()) {

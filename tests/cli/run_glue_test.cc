@@ -1,7 +1,11 @@
 // Whole runs on a tiny model: what they print and what they leave behind.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-#include <cmath>
+#include <algorithm>
+#include <csignal>
 
 #include "io/tensor_file.h"
 #include "tests/cli/tiny_model.h"
@@ -165,6 +169,56 @@ TEST(RunGlueTest, MnliHasASecondEvaluationAndPrediction) {
   EXPECT_TRUE(std::filesystem::exists(run.Path("out/predict_results_mnli.txt")));
   EXPECT_TRUE(std::filesystem::exists(run.Path("out/predict_results_mnli-mm.txt")));
   EXPECT_EQ(run.Json("out/config.json")["finetuning_task"], "mnli");
+}
+
+// Stopped and started again by a signal: a child process, for a signal reaches all of one.
+TEST(RunGlueTest, SignalSavesAndTheSameCommandGoesOn) {
+  const TinyRun run;
+  const Args args = run.Base() + Args{"--do_train", "--max_steps", "100000", "--threads", "1"};
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    // exec'd fresh: OpenMP does not survive a fork.
+    std::vector<char*> words{const_cast<char*>(HAGANE_PROGRAM)};
+    for (const std::string& word : args) words.push_back(const_cast<char*>(word.c_str()));
+    words.push_back(nullptr);
+    const int null = open("/dev/null", O_WRONLY);
+    dup2(null, STDOUT_FILENO);
+    dup2(null, STDERR_FILENO);
+    execv(HAGANE_PROGRAM, words.data());
+    _exit(127);
+  }
+  // Training has begun when its first checkpoint is there.
+  for (int i = 0; i < 600 && !std::filesystem::exists(run.Path("out/checkpoint-500")); ++i)
+    usleep(100000);
+  kill(child, SIGTERM);
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 75);
+  EXPECT_FALSE(std::filesystem::exists(run.Path("out/model.safetensors")));
+
+  int64_t newest = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(run.Path("out"))) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with("checkpoint-"))
+      newest = std::max<int64_t>(newest, std::stoll(name.substr(11)));
+  }
+  const Outcome resumed = RunProgram(args + Args{"--max_steps", std::to_string(newest + 1)});
+  ASSERT_EQ(resumed.code, 0) << resumed.err;
+  EXPECT_TRUE(
+      Contains(resumed.err, "Continuing training from global step " + std::to_string(newest)));
+}
+
+TEST(TokenizeTest, ReadsAFileAndPrintsTheSpecialTokensToo) {
+  const TinyRun run;
+  run.folder().Write("texts.jsonl", "{\"text\": \"good day\"}\n{\"a\": \"bad\", \"b\": \"day\"}\n");
+  const Outcome outcome =
+      RunProgram({"tokenize", "--model", run.Path("model"), "--input", run.Path("texts.jsonl")});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_TRUE(Contains(outcome.out, "\"ids\": [2, 5, 7, 3]"));
+  EXPECT_TRUE(Contains(outcome.out, "\"ids\": [2, 6, 3, 7, 3]"));
+  EXPECT_TRUE(Contains(outcome.out, "\"token_type_ids\": [0, 0, 0, 1, 1]"));
 }
 
 TEST(RunGlueTest, LabelSmoothingLeavesProblemTypeUnset) {
