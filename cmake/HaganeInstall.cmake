@@ -16,7 +16,7 @@ install(DIRECTORY ${ONEDNN_ROOT}/share/doc/onednn
 # The packages whose code the folder holds: linked shared, or compiled in from headers.
 foreach(package
     libfmt9 libgcc-s1 libgomp1 libhwloc15 libpcre2-8-0 libstdc++6 libudev1 libcap2 libutf8proc2
-    libxxhash0 nlohmann-json3-dev libcli11-dev librandom123-dev)
+    libxxhash0 nlohmann-json3-dev librandom123-dev)
   install(FILES /usr/share/doc/${package}/copyright
     DESTINATION share/doc/hagane/licenses RENAME ${package} OPTIONAL)
 endforeach()
