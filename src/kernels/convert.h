@@ -1,5 +1,5 @@
-// Element-wise conversion between float32 and bf16 (round to nearest, ties to even), copies and fills
-// on all threads.
+// Element-wise conversion between float32 and bf16 (round to nearest, ties to even), copies and
+// fills on all threads.
 #pragma once
 
 #include <cstdint>

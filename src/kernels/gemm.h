@@ -4,12 +4,12 @@
 //
 // A and B are row-major in memory, or read transposed. Operand types: both float32, or both bf16
 // (sums are always float32). C is float32 or, with `c_bf16`, rounded once to bf16 at the end.
-// On a CPU where a native bf16 product is slower than float32 FMA, bf16 operands are widened block by
-// block and multiplied in float32: the same result to summation order.
+// On a CPU where a native bf16 product is slower than float32 FMA, bf16 operands are widened block
+// by block and multiplied in float32: the same result to summation order.
 //
-// Bits do not depend on the thread count: the product is cut into blocks whose shapes depend on m, n
-// and k alone, one thread calls oneDNN for each, and k is never split over threads.
-// C must not overlap A or B. m, n, k may be 0 (k == 0: C is set to 0 + bias, or kept).
+// Bits do not depend on the thread count: the product is cut into blocks whose shapes depend on m,
+// n and k alone, one thread calls oneDNN for each, and k is never split over threads. C must not
+// overlap A or B. m, n, k may be 0 (k == 0: C is set to 0 + bias, or kept).
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@
 
 namespace hagane::kernels {
 
-// A matrix operand: `rows` x `cols` as the product sees it. Stored row-major with `ld` elements from
-// one row to the next; transposed: stored as cols x rows. Exactly one of f32 and b16 is set.
+// A matrix operand: `rows` x `cols` as the product sees it. Stored row-major with `ld` elements
+// from one row to the next; transposed: stored as cols x rows. Exactly one of f32 and b16 is set.
 struct MatrixIn {
   const float* f32 = nullptr;
   const bf16* b16 = nullptr;
@@ -35,8 +35,8 @@ inline MatrixIn Transposed(const bf16* data, int64_t ld) { return {nullptr, data
 
 struct GemmArgs {
   int64_t m = 0, n = 0, k = 0;
-  MatrixIn a;  // [m, k]
-  MatrixIn b;  // [k, n]
+  MatrixIn a;              // [m, k]
+  MatrixIn b;              // [k, n]
   float* c = nullptr;      // [m, n], ldc elements between rows; or
   bf16* c_bf16 = nullptr;  // the same in bf16 (then accumulate must be false)
   int64_t ldc = 0;
