@@ -43,23 +43,52 @@ HAGANE_INLINE void PhiloxWords(const MaskKey& key, uint32_t first_block, VecUint
   words[3] = c3;
 }
 
+// out[2 l] = a[l], out[2 l + 1] = b[l], in two vectors.
+template <class T>
+HAGANE_INLINE void Zip(T a, T b, T* low, T* high) {
+#if defined(__clang__)
+  constexpr int kCount = sizeof(T) / sizeof(a[0]);
+  for (int l = 0; l < kCount; ++l) {
+    T& half = l < kCount / 2 ? *low : *high;
+    half[2 * l % kCount] = a[l];
+    half[2 * l % kCount + 1] = b[l];
+  }
+#else
+  typedef decltype(a > b) Index;
+  constexpr int kCount = sizeof(T) / sizeof(a[0]);
+  Index first, second;
+  for (int l = 0; l < kCount; ++l) {
+    first[l] = l / 2 + (l % 2) * kCount;
+    second[l] = kCount / 2 + l / 2 + (l % 2) * kCount;
+  }
+  *low = __builtin_shuffle(a, b, first);
+  *high = __builtin_shuffle(a, b, second);
+#endif
+}
+
+// out[4 l + k] = words[k][l], by zipping first single words, then pairs of them.
+HAGANE_INLINE void StoreInterleaved(const VecUint words[4], float* out) {
+  typedef uint64_t VecPair __attribute__((vector_size(HAGANE_SIMD_BYTES)));
+  VecUint pairs01[2], pairs23[2];
+  Zip(words[0], words[1], &pairs01[0], &pairs01[1]);
+  Zip(words[2], words[3], &pairs23[0], &pairs23[1]);
+  for (int half = 0; half < 2; ++half) {
+    VecPair quads[2];
+    Zip(BitCast<VecPair>(pairs01[half]), BitCast<VecPair>(pairs23[half]), &quads[0], &quads[1]);
+    __builtin_memcpy(out + 2 * half * kLanes, &quads[0], sizeof(VecPair));
+    __builtin_memcpy(out + (2 * half + 1) * kLanes, &quads[1], sizeof(VecPair));
+  }
+}
+
 void MaskRow(const MaskKey& key, uint64_t first, int64_t size, float* mask) {
   const VecUint scale = SetUint(BitCast<uint32_t>(key.scale));
   for (int64_t i = 0; i < size; i += 4 * kLanes) {
     VecUint words[4];
     PhiloxWords(key, static_cast<uint32_t>((first + static_cast<uint64_t>(i)) / 4), words);
-    uint32_t values[4][kLanes];
-    for (int k = 0; k < 4; ++k) {
-      const VecUint kept = BitCast<VecUint>(words[k] >= key.threshold) & scale;
-      __builtin_memcpy(values[k], &kept, sizeof(kept));
-    }
+    VecUint kept[4];
+    for (int k = 0; k < 4; ++k) kept[k] = BitCast<VecUint>(words[k] >= key.threshold) & scale;
     // Word k of lane l belongs to element 4 l + k.
-    uint32_t* const out = reinterpret_cast<uint32_t*>(mask + i);
-    for (int64_t lane = 0; lane < kLanes; ++lane) {
-      for (int k = 0; k < 4; ++k) {
-        __builtin_memcpy(out + 4 * lane + k, &values[k][lane], sizeof(uint32_t));
-      }
-    }
+    StoreInterleaved(kept, mask + i);
   }
 }
 
