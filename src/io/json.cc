@@ -178,7 +178,6 @@ Json ParseJson(std::string_view text, const std::string& origin, JsonLimits limi
     throw Error(
         fmt::format("{} is larger than the {} bytes that it may have", origin, limits.max_bytes));
   }
-  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
   std::string replaced;
   if (limits.python_constants &&
       (text.find("NaN") != text.npos || text.find("Infinity") != text.npos)) {

@@ -72,7 +72,7 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
   }
 
   bool key(std::string& text) override {
-    CountText(text.size());
+    if (place_ != Place::kTensor) CountText(text);
     if (place_ == Place::kTop) {
       name_ = text;
       const bool metadata_again = name_ == "__metadata__" && seen_metadata_;
@@ -88,7 +88,7 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
 
   bool string(std::string& text) override {
     if (place_ == Place::kMetadata) {
-      CountText(text.size());
+      CountText(text);
       metadata.emplace(key_, text);
       return true;
     }
@@ -169,8 +169,8 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
     throw Error(fmt::format("{}: damaged header: {}{}", file_, why,
                             name_.empty() ? "" : fmt::format(" (at \"{}\")", Printable(name_))));
   }
-  void CountText(size_t bytes) {
-    text_ += bytes;
+  void CountText(const std::string& text) {
+    text_ += text.size() + 64;  // what keeping it costs besides
     if (text_ > kMostText) Fail("names and metadata are too long");
   }
 

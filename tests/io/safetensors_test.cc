@@ -102,6 +102,7 @@ TEST_F(Safetensors, RefusesImpossibleHeaderLengths) {
        {uint64_t{1} << 63, UINT64_MAX, UINT64_MAX - 7, uint64_t{101} << 20, uint64_t{1000}}) {
     EXPECT_NE(ErrorIn(WithLength(length, kGood + kEight)), "") << length;
   }
+  EXPECT_TRUE(Contains(ErrorIn(WithLength(1000, kGood + kEight)), "needs 1000 bytes"));
   EXPECT_NE(ErrorIn(WithLength(0, "")), "");
 }
 
