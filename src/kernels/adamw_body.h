@@ -24,14 +24,23 @@ void Update(int64_t size, const AdamWFactors& f, const float* grad, float* param
 }
 
 double SumOfSquaresOf(int64_t size, const float* x) {
-  typedef double VecDouble __attribute__((vector_size(2 * HAGANE_SIMD_BYTES)));
-  VecDouble sum = {};
+  // In halves, so that each is one register of doubles (the whole would be taken apart in memory).
+  typedef float HalfVec __attribute__((vector_size(HAGANE_SIMD_BYTES / 2)));
+  typedef double VecDouble __attribute__((vector_size(HAGANE_SIMD_BYTES)));
+  struct Halves {
+    HalfVec half[2];
+  };
+  VecDouble sums[2] = {};
   HAGANE_FOR_ROW(i, n, size) {
-    const VecDouble wide = __builtin_convertvector(LoadN(x + i, n), VecDouble);
-    sum += wide * wide;
+    const Halves halves = BitCast<Halves>(LoadN(x + i, n));
+    for (int k = 0; k < 2; ++k) {
+      const VecDouble wide = __builtin_convertvector(halves.half[k], VecDouble);
+      sums[k] += wide * wide;
+    }
   }
+  const VecDouble sum = sums[0] + sums[1];
   double total = 0;
-  for (int64_t lane = 0; lane < kLanes; ++lane) total += sum[lane];
+  for (int64_t lane = 0; lane < kLanes / 2; ++lane) total += sum[lane];
   return total;
 }
 
