@@ -53,6 +53,12 @@ TEST_P(TorchSave, IsRefusedWhereverItIsCut) {
   }
 }
 
+TEST_P(TorchSave, IsRefusedWithMoreBehindIt) {
+  TemporaryFolder folder;
+  const fs::path path = folder.Write("more.bin", ReadAll(DataDir() / GetParam()) + "x");
+  EXPECT_TRUE(Contains(ErrorOf([&] { OpenTorchBin(path); }), path.string()));
+}
+
 // A changed byte is refused or changes a name or a value; it never does worse.
 TEST_P(TorchSave, SurvivesEveryChangedByte) {
   TemporaryFolder folder;
