@@ -16,6 +16,7 @@ namespace {
 // below some 30 MB whatever it does.
 constexpr size_t kMostObjects = size_t{1} << 18;  // containers, storages, tensors, memo slots
 constexpr size_t kMostItems = size_t{1} << 20;    // on the stack; in all containers together
+constexpr size_t kLongestString = size_t{1} << 20;
 constexpr size_t kMostOpcodes = size_t{1} << 24;
 
 // Opcodes by the names that Python's documentation of the language gives them.
@@ -154,6 +155,7 @@ class Interpreter {
     stack_.push_back(value);
   }
   void PushString(std::string_view text) {
+    if (text.size() > kLongestString) Fail("a string is too long");
     PickleValue value = Make(PickleKind::kString);
     value.text = text.data();
     value.length = static_cast<uint32_t>(text.size());

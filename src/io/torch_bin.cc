@@ -23,6 +23,8 @@ using Bytes = std::span<const std::byte>;
 constexpr std::string_view kOldStart(
     "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19\x2e\x80\x02\x4d\xe9\x03\x2e", 21);
 
+constexpr size_t kMostNames = size_t{16} << 20;  // bytes of all tensor names together
+
 std::string_view Text(Bytes bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
@@ -135,9 +137,12 @@ class TorchBin : public TensorFile {
   void TakeStateDict(const PickleData& pickle, const StorageBytes& storages) {
     if (pickle.root.kind != PickleKind::kDict) Fail("it holds no dict of tensors");
     const auto& items = pickle.items[pickle.root.index];
+    size_t names_size = 0;
     for (size_t i = 0; i + 1 < items.size(); i += 2) {
       if (items[i].kind != PickleKind::kString) Fail("a name in its dict is no text");
       const std::string name(items[i].string());
+      names_size += name.size();
+      if (names_size > kMostNames) Fail("the names of its tensors are too long");
       const PickleValue value = items[i + 1];
       switch (value.kind) {
         case PickleKind::kTensor: {

@@ -146,6 +146,8 @@ TEST_F(Safetensors, RefusesDamagedHeadersByReason) {
 TEST_F(Safetensors, RefusesLargeNonsenseFast) {
   EXPECT_NE(ErrorIn(File("{\"a\":" + std::string(1'000'000, '['), "")), "");
   EXPECT_TRUE(Contains(ErrorIn(File("{\"" + std::string(9 << 20, 'a') + "\":1}", "")), "too long"));
+  EXPECT_TRUE(Contains(ErrorIn(File("{" + std::string(9 << 20, ' ') + "}", "")), "too long"));
+  EXPECT_TRUE(Contains(ErrorIn(File("{\"a\":" + std::string(9 << 20, '1') + "}", "")), "too long"));
   std::string many = "{";
   for (int i = 0; i < 100'001; ++i) {
     many += "\"" + std::to_string(i) + R"(":{"dtype":"U8","shape":[0],"data_offsets":[0,0]},)";

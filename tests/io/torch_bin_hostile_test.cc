@@ -171,8 +171,12 @@ TEST_F(HostileTorchBin, BombsAreRefusedEarly) {
   std::string growing = "]q" + Little<uint8_t>(0);
   for (int i = 0; i < 300'000; ++i) growing += std::string("(h\0h\0h\0h\0h\0h\0h\0h\0e", 18);
   EXPECT_TRUE(Contains(ErrorIn(ZipBin(growing, "")), "too many values"));
+  EXPECT_TRUE(Contains(ErrorIn(ZipBin(Text(std::string(2 << 20, 'a')), "")), "too long"));
+  std::string names;
+  for (char c = 'a'; c <= 's'; ++c) names += Text(std::string(1 << 20, c)) + "N";
+  EXPECT_TRUE(Contains(ErrorIn(ZipBin(Dict(names), "")), "names of its tensors are too long"));
   // Sizes that the pickle claims and does not have.
-  EXPECT_TRUE(Contains(ErrorIn(ZipBin(std::string("X\xff\xff\xff\xff", 5), "")), "ends too early"));
+  EXPECT_TRUE(Contains(ErrorIn(ZipBin(std::string("X\xff\xff\x0f\x00", 5), "")), "ends too early"));
   EXPECT_TRUE(Contains(ErrorIn(ZipBin("\x8a\xff", "")), "ends too early"));
 }
 
