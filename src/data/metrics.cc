@@ -140,6 +140,24 @@ std::vector<int32_t> ArgMax(std::span<const float> logits, int outputs) {
   return columns;
 }
 
+std::vector<std::string> MetricNames(MetricSet set) {
+  switch (set) {
+    case MetricSet::kMatthews:
+      return {"matthews_correlation"};
+    case MetricSet::kAccuracy:
+      return {"accuracy"};
+    case MetricSet::kAccuracyF1:
+      return {"accuracy", "f1", "combined_score"};
+    case MetricSet::kPearsonSpearman:
+      return {"pearson", "spearmanr", "combined_score"};
+    case MetricSet::kMse:
+      return {"mse"};
+    case MetricSet::kMicroF1:
+      return {"f1"};
+  }
+  return {};
+}
+
 Values ComputeMetrics(MetricSet set, const Features& features, std::span<const float> logits) {
   const auto rows = static_cast<size_t>(features.rows());
   HAGANE_CHECK(features.has_labels &&

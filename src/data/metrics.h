@@ -21,6 +21,9 @@ enum class MetricSet { kMatthews, kAccuracy, kAccuracyF1, kPearsonSpearman, kMse
 std::vector<std::pair<std::string, double>> ComputeMetrics(MetricSet set, const Features& features,
                                                            std::span<const float> logits);
 
+// The names that ComputeMetrics gives, known before anything is computed.
+std::vector<std::string> MetricNames(MetricSet set);
+
 // Column of the first maximum of each row.
 std::vector<int32_t> ArgMax(std::span<const float> logits, int outputs);
 

@@ -1,6 +1,7 @@
 #include "train/trainer.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -226,18 +227,29 @@ void Trainer::LogInterval(Progress* progress) {
   observer_->OnLog(entry);
 }
 
+std::string Trainer::BestMetricName() const {
+  if (!options_.best.load_at_end && options_.best.metric.empty()) return "";
+  const std::string& name = options_.best.metric.empty() ? "loss" : options_.best.metric;
+  return name.starts_with("eval_") ? name : "eval_" + name;
+}
+
+void Trainer::CheckBestMetric() const {
+  const std::string name = BestMetricName();
+  if (name.empty() || options_.evaluation.strategy == Interval::kNo) return;
+  std::vector<std::string> known = data::MetricNames(metric_set_);
+  known.insert(known.begin(), "loss");
+  for (std::string& metric : known) metric = "eval_" + metric;
+  if (std::find(known.begin(), known.end(), name) != known.end()) return;
+  throw UsageError(fmt::format("--metric_for_best_model: the evaluation gives no {}", name),
+                   fmt::format("it gives {}", fmt::join(known, ", ")));
+}
+
 void Trainer::UpdateBest(const Metrics& metrics) {
-  if (!options_.best.load_at_end && options_.best.metric.empty()) return;
-  std::string name = options_.best.metric.empty() ? "loss" : options_.best.metric;
-  if (name.rfind("eval_", 0) != 0) name = "eval_" + name;
+  const std::string name = BestMetricName();
+  if (name.empty()) return;
   const auto found =
       std::find_if(metrics.begin(), metrics.end(), [&](const auto& m) { return m.first == name; });
-  if (found == metrics.end()) {
-    std::string known;
-    for (const auto& [key, value] : metrics) known += (known.empty() ? "" : ", ") + key;
-    throw UsageError(fmt::format("--metric_for_best_model: the evaluation gives no {}", name),
-                     "it gives " + known);
-  }
+  if (found == metrics.end()) throw Error("the data to evaluate has no labels");
   const bool better = !state_.best_metric ||
                       (options_.best.greater_is_better ? found->second > *state_.best_metric
                                                        : found->second < *state_.best_metric);
@@ -274,6 +286,30 @@ void Trainer::SaveCheckpoint() {
   }
 }
 
+bool Trainer::EvaluationDue(int64_t max_steps, bool epoch_end) const {
+  const EvaluationOptions& evaluation = options_.evaluation;
+  const double reached = evaluation.strategy == Interval::kEpoch
+                             ? state_.epoch
+                             : static_cast<double>(state_.global_step);
+  return reached >= evaluation.delay &&
+         Due(evaluation.strategy, evaluation.steps, state_.global_step, max_steps, epoch_end);
+}
+
+// A run that is stopped before or in the evaluation of a step is saved without its result. Left
+// out, another checkpoint could come out best than without the stop.
+bool Trainer::EvaluateWhatTheStopLeftOut(const TrainPlan& plan) {
+  const bool epoch_end =
+      state_.global_step % plan.updates_per_epoch == 0 || state_.global_step >= plan.max_steps;
+  const bool due =
+      EvaluationDue(plan.max_steps, false) || (epoch_end && EvaluationDue(plan.max_steps, true));
+  const bool done =
+      std::any_of(state_.log_history.begin(), state_.log_history.end(), [&](const LogEntry& entry) {
+        return entry.step == state_.global_step && !entry.values.empty() &&
+               entry.values.front().first.starts_with("eval_");
+      });
+  return !due || done || EvaluateInTraining();
+}
+
 bool Trainer::AfterUpdate(const StepReport& step, bool epoch_end, Progress* progress) {
   const int64_t max_steps = progress->plan.max_steps;
   const int64_t at = state_.global_step;
@@ -287,12 +323,7 @@ bool Trainer::AfterUpdate(const StepReport& step, bool epoch_end, Progress* prog
       !progress->logged_this_step && state_.interval_steps > 0) {
     LogInterval(progress);
   }
-  const EvaluationOptions& evaluation = options_.evaluation;
-  const double reached =
-      evaluation.strategy == Interval::kEpoch ? state_.epoch : static_cast<double>(at);
-  if (due(evaluation.strategy, evaluation.steps) && reached >= evaluation.delay) {
-    if (!EvaluateInTraining()) return false;
-  }
+  if (EvaluationDue(max_steps, epoch_end) && !EvaluateInTraining()) return false;
   // Since transformers 4.42 a run with save_strategy steps also saves at its end.
   const bool at_end = last && !epoch_end && options_.save.strategy == Interval::kSteps;
   if ((due(options_.save.strategy, options_.save.steps) || at_end) && !progress->saved_this_step) {
@@ -307,6 +338,7 @@ TrainResult Trainer::Train() {
   Progress progress;
   progress.plan = Plan();
   TrainPlan& plan = progress.plan;
+  CheckBestMetric();
   state_ = TrainerState{};
   optimizer_ = std::make_unique<Optimizer>(ctx_, options_.optimizer, &model_->parameters());
   if (options_.resume_from) Resume(&progress);
@@ -325,6 +357,10 @@ TrainResult Trainer::Train() {
   observer_->OnTrainBegin(plan);
 
   TrainResult result;
+  if (plan.first_step > 0) {
+    progress.saved_this_step = true;  // the checkpoint that is resumed
+    result.interrupted = !EvaluateWhatTheStopLeftOut(plan);
+  }
   for (int64_t epoch = progress.first_epoch;
        state_.global_step < plan.max_steps && !result.interrupted; ++epoch) {
     const std::vector<int64_t> order = OrderOfEpoch(epoch);
@@ -343,13 +379,12 @@ TrainResult Trainer::Train() {
       state_.epoch = static_cast<double>(epoch) +
                      static_cast<double>(done) / static_cast<double>(micro_batches);
       report.epoch = state_.epoch;
-      if (!AfterUpdate(report, false, &progress) || observer_->StopRequested()) {
-        result.interrupted = true;
-        break;
-      }
-    }
-    if (!result.interrupted && begin >= rows) {
-      result.interrupted = !AfterUpdate({}, true, &progress);
+      // Stopping waits for what the end of an epoch logs: it cannot be made up for.
+      const bool epoch_end = begin >= rows || state_.global_step >= plan.max_steps;
+      bool go_on = AfterUpdate(report, false, &progress);
+      if (epoch_end) go_on = AfterUpdate({}, true, &progress) && go_on;
+      result.interrupted = !go_on || observer_->StopRequested();
+      if (result.interrupted) break;
     }
   }
   observer_->OnTrainEnd();

@@ -89,8 +89,14 @@ class Trainer {
   // Log, evaluate, save, in the reference's order, where they are due. False: stop was requested.
   bool AfterUpdate(const StepReport& step, bool epoch_end, Progress* progress);
   void LogInterval(Progress* progress);
+  bool EvaluationDue(int64_t max_steps, bool epoch_end) const;
   bool EvaluateInTraining();
+  bool EvaluateWhatTheStopLeftOut(const TrainPlan& plan);
   void SaveCheckpoint();
+  // With the prefix; empty: best models are not looked for.
+  std::string BestMetricName() const;
+  // Before hours of training rather than at the first evaluation.
+  void CheckBestMetric() const;
   void UpdateBest(const Metrics& metrics);
 
   const RunContext& ctx_;

@@ -111,6 +111,23 @@ TEST(Metrics, OfManyLabelsCountLogitsAboveZero) {
                 {{"f1", 0.5454545454545454}});
 }
 
+TEST(Metrics, AreCalledWhatIsSaidBefore) {
+  const Features classes = Classes({0, 1}, 2);
+  const Features real = Floats({1, 2}, 1, ProblemType::kRegression);
+  const Features many = Floats({0, 1}, 2, ProblemType::kMultiLabel);
+  for (const auto& [set, features] :
+       {std::pair{MetricSet::kMatthews, classes}, std::pair{MetricSet::kAccuracy, classes},
+        std::pair{MetricSet::kAccuracyF1, classes}, std::pair{MetricSet::kPearsonSpearman, real},
+        std::pair{MetricSet::kMse, real}, std::pair{MetricSet::kMicroF1, many}}) {
+    const auto size = static_cast<size_t>(features.rows() * features.outputs);
+    std::vector<std::string> names;
+    for (const auto& [name, value] : ComputeMetrics(set, features, std::vector<float>(size))) {
+      names.push_back(name);
+    }
+    EXPECT_EQ(MetricNames(set), names);
+  }
+}
+
 TEST(ArgMax, TakesTheFirstMaximum) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   EXPECT_EQ(ArgMax(std::vector<float>{1, 3, 3, -1, -1, -2, 0, nan, 9}, 3),

@@ -141,6 +141,54 @@ TEST_F(TrainerTest, FractionalEpochsStopInTheMiddle) {
   EXPECT_DOUBLE_EQ(result.epoch, 1.6);
 }
 
+TEST_F(TrainerTest, ARunThatEndsInMidEpochLogsEvaluatesAndSavesThereToo) {
+  const data::Features features = SmallFeatures(10);
+  options_.num_train_epochs = 1.5;
+  options_.logging.strategy = options_.evaluation.strategy = options_.save.strategy =
+      Interval::kEpoch;
+  Recorder recorder;
+  Run(features, &recorder, &features);
+  ASSERT_EQ(recorder.logs.size(), 4u);  // loss and evaluation, twice
+  EXPECT_EQ(recorder.logs[1].step, 5);
+  EXPECT_EQ(recorder.logs[3].step, 8);
+  EXPECT_EQ(recorder.logs[3].values[0].first, "eval_loss");
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "checkpoint-8"));
+}
+
+// 10 rows, batch 2: update 5 ends the first epoch. The stop comes with it, before its evaluation.
+TEST_F(TrainerTest, ResumeMakesUpForTheEvaluationThatTheStopLeftOut) {
+  const data::Features features = SmallFeatures(10);
+  options_.num_train_epochs = 2;
+  options_.logging.strategy = options_.evaluation.strategy = options_.save.strategy =
+      Interval::kEpoch;
+  options_.best.load_at_end = true;
+  options_.optimizer.learning_rate = 1e-2;  // too high: the first epoch is the best one
+  Recorder whole;
+  const TrainResult undisturbed = Run(features, &whole, &features);
+  ASSERT_EQ(undisturbed.best_checkpoint, (folder_ / "checkpoint-5").string());
+  const std::vector<float> expected = Weights();
+  std::filesystem::remove_all(folder_);
+
+  Recorder first;
+  first.stop_after = 5;
+  EXPECT_TRUE(Run(features, &first, &features).interrupted);
+  ASSERT_EQ(first.logs.size(), 1u);  // the loss
+  options_.resume_from = folder_ / "checkpoint-5";
+  Recorder second;
+  const TrainResult resumed = Run(features, &second, &features);
+  ASSERT_EQ(second.logs.size(), 3u);
+  EXPECT_EQ(second.logs[0].step, 5);
+  EXPECT_EQ(second.logs[0].values[0], whole.logs[1].values[0]);
+  EXPECT_EQ(resumed.best_checkpoint, undisturbed.best_checkpoint);
+  EXPECT_EQ(Weights(), expected);
+
+  // What has been evaluated is not evaluated again.
+  options_.resume_from = folder_ / "checkpoint-10";
+  Recorder third;
+  Run(features, &third, &features);
+  EXPECT_TRUE(third.logs.empty());
+}
+
 TEST_F(TrainerTest, MaxStepsWinAndDropLastLeavesTheTailOut) {
   const data::Features features = SmallFeatures(9);
   options_.max_steps = 6;
@@ -251,7 +299,7 @@ TEST_F(TrainerTest, BestAndLastCheckpointAreKept) {
   EXPECT_EQ(weights, Weights());
 }
 
-TEST_F(TrainerTest, UnknownBestMetricListsTheKnownOnes) {
+TEST_F(TrainerTest, UnknownBestMetricStopsBeforeTrainingAndListsTheKnownOnes) {
   const data::Features features = SmallFeatures(10);
   options_.evaluation.strategy = options_.save.strategy = Interval::kEpoch;
   options_.best.load_at_end = true;
@@ -263,6 +311,7 @@ TEST_F(TrainerTest, UnknownBestMetricListsTheKnownOnes) {
   } catch (const Error& error) {
     EXPECT_NE(std::string(error.what()).find("eval_f1"), std::string::npos);
     EXPECT_NE(error.hint().find("eval_accuracy"), std::string::npos);
+    EXPECT_TRUE(recorder.steps.empty());
   }
 }
 
