@@ -86,7 +86,11 @@ void WriteResults(const std::filesystem::path& folder, const std::string& split,
 
   const std::filesystem::path all_path = folder / "all_results.json";
   nlohmann::ordered_json all = nlohmann::ordered_json::object();
-  if (std::filesystem::exists(all_path)) all = io::ReadJsonFile(all_path, io::kConfigLimits);
+  if (std::filesystem::exists(all_path)) {
+    io::JsonLimits limits = io::kConfigLimits;
+    limits.python_constants = true;  // a diverged run's loss is NaN
+    all = io::ReadJsonFile(all_path, limits);
+  }
   Merge(values, &all);
   io::WriteFileAtomically(all_path, io::DumpPython(all, 4, true));
 }

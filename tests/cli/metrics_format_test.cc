@@ -75,5 +75,13 @@ TEST(MetricsFormatTest, ResultsFilesAreSortedWithoutFinalNewlineAndMerged) {
             "    \"train_loss\": 0.5\n}");
 }
 
+TEST(MetricsFormatTest, ResultsOfADivergedRunAreMergedToo) {
+  const io::TemporaryFolder folder;
+  WriteResults(folder.path(), "train", {{"train_loss", NAN}});
+  WriteResults(folder.path(), "eval", {{"eval_loss", INFINITY}});
+  EXPECT_EQ(FileText(folder.path() / "all_results.json"),
+            "{\n    \"eval_loss\": Infinity,\n    \"train_loss\": NaN\n}");
+}
+
 }  // namespace
 }  // namespace hagane::cli
