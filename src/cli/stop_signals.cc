@@ -20,15 +20,23 @@ void Install(int signal, bool ours) {
   sigaction(signal, &action, nullptr);
 }
 
+bool Ignored(int signal) {
+  struct sigaction action {};
+  sigaction(signal, nullptr, &action);
+  return action.sa_handler == SIG_IGN;
+}
+
 }  // namespace
 
-StopSignals::StopSignals() {
+StopSignals::StopSignals() : hang_up_(!Ignored(SIGHUP)) {
   stop_signal = 0;
   for (const int signal : {SIGINT, SIGTERM}) Install(signal, true);
+  if (hang_up_) Install(SIGHUP, true);
 }
 
 StopSignals::~StopSignals() {
   for (const int signal : {SIGINT, SIGTERM}) Install(signal, false);
+  if (hang_up_) Install(SIGHUP, false);
 }
 
 int StopSignals::received() const { return stop_signal; }

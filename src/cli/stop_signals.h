@@ -1,6 +1,6 @@
-// SIGINT and SIGTERM as a question: "shall we stop?". While an object lives, the first signal is
-// only remembered, so that the loop can save its state; a second one of the same kind ends the
-// process at once.
+// SIGINT, SIGTERM and SIGHUP as a question: "shall we stop?". While an object lives, the first
+// signal is only remembered, so that the loop can save its state; a second one of the same kind
+// ends the process at once. A SIGHUP that is ignored (nohup) stays so.
 #pragma once
 
 namespace hagane::cli {
@@ -14,6 +14,9 @@ class StopSignals {
 
   // The signal received since construction, or 0.
   int received() const;
+
+ private:
+  bool hang_up_;
 };
 
 // 0 done, 75 interrupted with the state saved (run the same command again).
