@@ -12,6 +12,7 @@
 #include "data/delimited.h"
 #include "data/json_records.h"
 #include "data/nearest.h"
+#include "text/utf8.h"
 
 namespace hagane::data {
 namespace {
@@ -49,6 +50,13 @@ Error Empty(const std::filesystem::path& path) {
 
 Error NoRows(const std::filesystem::path& path) {
   return Error(fmt::format("{} has a header and no rows", path.string()));
+}
+
+// A stray byte in a text costs one character; in a label it would go into config.json.
+Error NotUtf8(const std::filesystem::path& path, int64_t line, std::string_view label) {
+  return Error(
+      fmt::format("{}:{}: the label \"{}\" is not UTF-8", path.string(), line, Excerpt(label)),
+      "convert the file, as with: iconv -f LATIN1 -t UTF-8");
 }
 
 Error MissingColumn(const std::filesystem::path& path, const std::string& column,
@@ -106,6 +114,7 @@ void ReadDelimited(Delimiter delimiter, const TextColumns& columns, bool with_la
     split->text_a.push_back(text(cells[a]));
     if (columns.b) split->text_b.push_back(text(cells[b]));
     if (with_labels) {
+      if (!text::IsValidUtf8(cells[label])) throw NotUtf8(split->path, reader.line(), cells[label]);
       const bool missing = IsBlank(cells[label]) || IsNaWord(cells[label]);
       split->labels.push_back({missing ? RawLabel::Kind::kMissing : RawLabel::Kind::kText,
                                std::string(cells[label]),

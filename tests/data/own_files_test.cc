@@ -135,6 +135,11 @@ TEST_F(OwnFilesTest, AMissingLabelIsAnErrorThatNamesTheRow) {
               {"v.csv:2:", "label is missing"});
 }
 
+TEST_F(OwnFilesTest, ALabelThatIsNotUtf8IsAnErrorThatNamesTheRow) {
+  ExpectError([&] { Train("t.csv", "s,label\na,x\nb,gr\xfc\n"); }, {"t.csv:3:", "not UTF-8"});
+  EXPECT_EQ(Train("t.csv", "s,label\ngr\xfc,x\nb,y\n").train->rows(), 2);
+}
+
 TEST_F(OwnFilesTest, AnUnknownLabelIsNamedWithTheKnownOnesAndTheNearest) {
   ExpectError([&] { Validate("v.csv", "sentence1,label\na,yes\nb,Yess\n"); },
               {"v.csv:3:", "\"Yess\"", "train.csv", "no, yes", "is \"yes\" meant?"});
