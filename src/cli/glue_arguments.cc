@@ -28,6 +28,13 @@ int64_t IntFrom(const ParsedFlags& flags, std::string_view name, int64_t least) 
   return value;
 }
 
+// Of rows and batches; products of two such counts must fit.
+int64_t CountFrom(const ParsedFlags& flags, std::string_view name) {
+  const int64_t value = IntFrom(flags, name, 1);
+  if (value > INT32_MAX) OutOfRange(name, std::to_string(value), "at most 2147483647");
+  return value;
+}
+
 double FloatIn(const ParsedFlags& flags, std::string_view name, bool (*good)(double),
                const char* expected) {
   const double value = flags.Float(name);
@@ -266,15 +273,15 @@ void FillIntervals(const ParsedFlags& flags, train::TrainOptions* options) {
 
 train::TrainOptions MakeTrainOptions(const ParsedFlags& flags) {
   train::TrainOptions options;
-  options.train_batch_size = IntFrom(flags, "per_device_train_batch_size", 1);
-  options.eval_batch_size = IntFrom(flags, "per_device_eval_batch_size", 1);
+  options.train_batch_size = CountFrom(flags, "per_device_train_batch_size");
+  options.eval_batch_size = CountFrom(flags, "per_device_eval_batch_size");
   if (flags.given("per_gpu_train_batch_size")) {
-    options.train_batch_size = IntFrom(flags, "per_gpu_train_batch_size", 1);
+    options.train_batch_size = CountFrom(flags, "per_gpu_train_batch_size");
   }
   if (flags.given("per_gpu_eval_batch_size")) {
-    options.eval_batch_size = IntFrom(flags, "per_gpu_eval_batch_size", 1);
+    options.eval_batch_size = CountFrom(flags, "per_gpu_eval_batch_size");
   }
-  options.accumulation = IntFrom(flags, "gradient_accumulation_steps", 1);
+  options.accumulation = CountFrom(flags, "gradient_accumulation_steps");
   options.num_train_epochs = FloatIn(flags, "num_train_epochs", NotNegative, "0 or above");
   options.max_steps = flags.Int("max_steps");
   if (options.max_steps <= 0 && options.num_train_epochs == 0) {

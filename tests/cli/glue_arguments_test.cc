@@ -181,7 +181,9 @@ TEST(GlueArgumentsTest, TaskNamesAreLoweredAndCheckedWithTheNearest) {
 TEST(GlueArgumentsTest, ValuesOutOfRangeAreNamed) {
   for (const Args& wrong : std::vector<Args>{{"--warmup_ratio", "1.5"},
                                              {"--per_device_train_batch_size", "0"},
+                                             {"--per_device_train_batch_size", "4294967296"},
                                              {"--gradient_accumulation_steps", "0"},
+                                             {"--gradient_accumulation_steps", "4294967296"},
                                              {"--logging_steps", "0"},
                                              {"--adam_beta1", "1"},
                                              {"--label_smoothing_factor", "1"},
