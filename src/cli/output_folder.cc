@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <system_error>
 
@@ -35,12 +36,36 @@ fs::path NewestCheckpoint(const fs::path& folder, Log& log) {
   return newest->path;
 }
 
+// What a run writes as it ends, by which an ended run is told from one that was stopped.
+std::vector<fs::path> ResultFiles(const fs::path& folder) {
+  std::vector<fs::path> files;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    if (name == "train_results.json" || name == "eval_results.json" ||
+        name.starts_with("predict_results_")) {
+      files.push_back(entry.path());
+    }
+  }
+  return files;
+}
+
+bool HasEnded(const GlueArguments& arguments) {
+  const auto files = ResultFiles(arguments.output.path);
+  const auto there = [&](const char* prefix) {
+    return std::any_of(files.begin(), files.end(), [&](const fs::path& file) {
+      return file.filename().string().starts_with(prefix);
+    });
+  };
+  return there("train_") && (!arguments.do_eval || there("eval_")) &&
+         (!arguments.do_predict || there("predict_"));
+}
+
 // The run that wrote run_args.json had the same arguments, how to present and where to start apart,
 // and did not come to its end.
 bool IsUnfinishedRunOf(const GlueArguments& arguments) {
   const fs::path& folder = arguments.output.path;
   const fs::path saved = folder / kArgumentsFile;
-  if (!fs::exists(saved) || fs::exists(folder / "train_results.json")) return false;
+  if (!fs::exists(saved) || HasEnded(arguments)) return false;
   const auto decisive = [](nlohmann::ordered_json json) {
     for (const char* key :
          {"overwrite_output_dir", "resume_from_checkpoint", "no_resume", "threads", "isa", "json",
@@ -73,6 +98,7 @@ void DeleteOldRun(const fs::path& folder, Log& log) {
                          checkpoints.size(), folder.string()));
   }
   for (const auto& checkpoint : checkpoints) io::DeleteCheckpoint(checkpoint.path);
+  for (const fs::path& file : ResultFiles(folder)) fs::remove(file);
 }
 
 }  // namespace
@@ -84,6 +110,10 @@ std::optional<fs::path> PrepareOutputFolder(const GlueArguments& arguments, Log&
 
   if (output.resume_from == "last") return NewestCheckpoint(output.path, log);
   if (!output.resume_from.empty()) {
+    if (!fs::is_directory(output.resume_from)) {
+      throw Error(fmt::format("there is no checkpoint folder {}", output.resume_from),
+                  "--resume_from_checkpoint True takes the last one of --output_dir");
+    }
     io::CheckCheckpoint(output.resume_from);
     return output.resume_from;
   }

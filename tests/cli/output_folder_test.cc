@@ -75,7 +75,12 @@ TEST_F(OutputFolderTest, NamedCheckpointWins) {
   arguments_.output.resume_from = "last";
   EXPECT_EQ(Prepare()->filename(), "checkpoint-10");
   arguments_.output.resume_from = (folder_.path() / "nowhere").string();
-  EXPECT_THROW(Prepare(), Error);
+  try {
+    Prepare();
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(std::string(error.what()).find("there is no checkpoint folder"), 0u) << error.what();
+  }
 }
 
 TEST_F(OutputFolderTest, LastOfNoneIsAnError) {
@@ -109,6 +114,24 @@ TEST_F(OutputFolderTest, FinishedOrRefusedRunsAreNotContinued) {
   arguments_.output.no_resume = false;
   AddFile("train_results.json", "{}");
   EXPECT_EQ(Prepare(), std::nullopt);
+}
+
+TEST_F(OutputFolderTest, ARunStoppedInItsLastEvaluationIsContinued) {
+  const fs::path newest = AddCheckpoint(5);
+  AddFile(kArgumentsFile, arguments_.all_arguments);
+  AddFile("train_results.json", "{}");
+  arguments_.output.overwrite = true;
+  arguments_.do_eval = true;
+  EXPECT_EQ(Prepare(), newest);
+}
+
+TEST_F(OutputFolderTest, TheResultsOfAnEarlierRunDoNotEndTheNewOne) {
+  arguments_.output.overwrite = true;
+  AddFile(kArgumentsFile, arguments_.all_arguments);
+  AddFile("train_results.json", "{}");
+  EXPECT_EQ(Prepare(), std::nullopt);
+  const fs::path newest = AddCheckpoint(5);
+  EXPECT_EQ(Prepare(), newest);
 }
 
 TEST_F(OutputFolderTest, EvaluationMayShareAFullFolder) {
