@@ -174,6 +174,17 @@ LabelCodec::Type LabelCodec::InferType(const RawSplit& train, Type* item_type) {
            std::all_of(l.items.begin(), l.items.end(), IsZeroOrOne);
   });
   if (vectors) return Type::kVector;
+  // 0 or 1 twice in a list is no name twice: a place is missing somewhere.
+  const bool only_zero_one = all(
+      [](const RawLabel& l) { return std::all_of(l.items.begin(), l.items.end(), IsZeroOrOne); });
+  const bool places = std::any_of(labels.begin(), labels.end(),
+                                  [](const RawLabel& l) { return l.items.size() > 2; });
+  for (size_t row = 0; only_zero_one && places && row < labels.size(); ++row) {
+    if (labels[row].items.size() == first.items.size()) continue;
+    throw Error(fmt::format("{}: the label list has {} items, that of the first row {}",
+                            train.Place(row), labels[row].items.size(), first.items.size()),
+                "a label list holds names, or one 0 or 1 for each class");
+  }
   bool integers = true;
   for (size_t row = 0; row < labels.size(); ++row) {
     for (const RawLabel& item : labels[row].items) {

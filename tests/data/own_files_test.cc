@@ -126,6 +126,12 @@ TEST_F(OwnFilesTest, ListsAreSeveralLabelsAtOnce) {
       {"t.json:2:", "missing"});
 }
 
+TEST_F(OwnFilesTest, AListThatLacksAPlaceIsAnErrorThatNamesTheRow) {
+  ExpectError(
+      [&] { Train("t.json", "{\"s\":\"a\",\"label\":[0,0,1]}\n{\"s\":\"b\",\"label\":[0,1]}"); },
+      {"t.json:2:", "2 items", "first row 3"});
+}
+
 TEST_F(OwnFilesTest, AMissingLabelIsAnErrorThatNamesTheRow) {
   ExpectError([&] { Train("t.csv", "s,label\na,1\nb,\nc,2\n"); }, {"t.csv:3:", "label is missing"});
   ExpectError([&] { Train("t.csv", "s,label\na,x\nb,N/A\n"); }, {"t.csv:3:", "\"N/A\""});
