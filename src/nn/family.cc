@@ -82,6 +82,11 @@ std::string ArchitectureName(const nlohmann::ordered_json& config, const std::st
   return FindFamily(io::ModelConfig(config, origin)).architecture;
 }
 
+EmbeddingNames BertEmbeddingNames(const std::string& projection) {
+  return {"embeddings.word_embeddings", "embeddings.position_embeddings",
+          "embeddings.token_type_embeddings", "embeddings.LayerNorm", projection};
+}
+
 LayerNames BertLayerNames(int layer) {
   const std::string base = fmt::format("encoder.layer.{}.", layer);
   return {base + "attention.self.query",

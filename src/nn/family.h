@@ -43,6 +43,7 @@ const Family& FindFamily(const io::ModelConfig& config);
 
 // Names and keys that BERT, RoBERTa and ELECTRA share.
 LayerNames BertLayerNames(int layer);
+EmbeddingNames BertEmbeddingNames(const std::string& projection = "");
 EncoderConfig ParseBertKeys(const io::ModelConfig& config);
 
 }  // namespace hagane::nn

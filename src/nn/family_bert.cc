@@ -8,11 +8,7 @@ const Family& BertFamily() {
       .model_type = "bert",
       .base_prefix = "bert.",
       .architecture = "BertForSequenceClassification",
-      .embeddings = {.word = "embeddings.word_embeddings",
-                     .position = "embeddings.position_embeddings",
-                     .segment = "embeddings.token_type_embeddings",
-                     .norm = "embeddings.LayerNorm",
-                     .projection = ""},
+      .embeddings = BertEmbeddingNames(),
       .layer_names = BertLayerNames,
       .parse_encoder = ParseBertKeys,
       .parse_head =

@@ -22,11 +22,7 @@ const Family& ElectraFamily() {
       .model_type = "electra",
       .base_prefix = "electra.",
       .architecture = "ElectraForSequenceClassification",
-      .embeddings = {.word = "embeddings.word_embeddings",
-                     .position = "embeddings.position_embeddings",
-                     .segment = "embeddings.token_type_embeddings",
-                     .norm = "embeddings.LayerNorm",
-                     .projection = "embeddings_project"},
+      .embeddings = BertEmbeddingNames("embeddings_project"),
       .layer_names = BertLayerNames,
       .parse_encoder = ParseElectraKeys,
       .parse_head =

@@ -22,11 +22,7 @@ const Family& RobertaFamily() {
       .model_type = "roberta",
       .base_prefix = "roberta.",
       .architecture = "RobertaForSequenceClassification",
-      .embeddings = {.word = "embeddings.word_embeddings",
-                     .position = "embeddings.position_embeddings",
-                     .segment = "embeddings.token_type_embeddings",
-                     .norm = "embeddings.LayerNorm",
-                     .projection = ""},
+      .embeddings = BertEmbeddingNames(),
       .layer_names = BertLayerNames,
       .parse_encoder = ParseRobertaKeys,
       .parse_head =

@@ -23,30 +23,12 @@ struct Linear {
   // y[rows, out] = x[rows, in] Wᵀ; the bias is left to the kernel that reads y next.
   void Forward(const RunContext& ctx, const ParameterSet& parameters, int64_t rows,
                const Operand& x, float* y) const {
-    kernels::GemmArgs args;
-    args.m = rows;
-    args.n = out;
-    args.k = in;
-    args.a = AsInput(x, in, false);
-    args.b = parameters.Operand(weight, in, true);
-    args.c = y;
-    args.ldc = out;
-    kernels::Gemm(ctx, args);
+    Multiply(ctx, parameters, rows, x, {y, nullptr}, nullptr);
   }
   // The same with the bias added, y in the run's precision.
   void ForwardWithBias(const RunContext& ctx, const ParameterSet& parameters, int64_t rows,
                        const Operand& x, const Operand& y) const {
-    kernels::GemmArgs args;
-    args.m = rows;
-    args.n = out;
-    args.k = in;
-    args.a = AsInput(x, in, false);
-    args.b = parameters.Operand(weight, in, true);
-    args.c = y.f32;
-    args.c_bf16 = y.b16;
-    args.ldc = out;
-    args.bias = parameters.value(bias);
-    kernels::Gemm(ctx, args);
+    Multiply(ctx, parameters, rows, x, y, parameters.value(bias));
   }
   // dx[rows, in] = dy[rows, out] W
   void BackwardInput(const RunContext& ctx, const ParameterSet& parameters, int64_t rows,
@@ -73,6 +55,22 @@ struct Linear {
     args.c = parameters->grad(weight);
     args.ldc = in;
     args.accumulate = true;
+    kernels::Gemm(ctx, args);
+  }
+
+ private:
+  void Multiply(const RunContext& ctx, const ParameterSet& parameters, int64_t rows,
+                const Operand& x, const Operand& y, const float* added) const {
+    kernels::GemmArgs args;
+    args.m = rows;
+    args.n = out;
+    args.k = in;
+    args.a = AsInput(x, in, false);
+    args.b = parameters.Operand(weight, in, true);
+    args.c = y.f32;
+    args.c_bf16 = y.b16;
+    args.ldc = out;
+    args.bias = added;
     kernels::Gemm(ctx, args);
   }
 };

@@ -16,8 +16,9 @@ struct Step {
   const RunContext& ctx;
   const PackedBatch& batch;
   DropoutKey dropout;
-  ParameterSet* parameters;
-  const uint32_t* first_token_indices;  // [sequences] zeros: keys of rows that are first tokens
+  ParameterSet* parameters = nullptr;
+  const uint32_t* first_token_indices =
+      nullptr;  // [sequences] zeros: keys of rows that are first tokens
 
   int64_t tokens() const { return batch.tokens(); }
   int64_t sequences() const { return batch.sequences(); }
