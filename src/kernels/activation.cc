@@ -4,20 +4,14 @@
 
 #include "base/error.h"
 #include "kernels/activation_loops.h"
+#include "kernels/level.h"
+#include "kernels/optional_pointer.h"
 #include "kernels/row_chunks.h"
 
 namespace hagane::kernels {
 
 const ActivationLoops& ActivationLoopsFor(Isa isa) {
-  switch (isa) {
-    case Isa::kAvx512:
-      return avx512::kActivationLoops;
-    case Isa::kAvx2:
-      return avx2::kActivationLoops;
-    case Isa::kReference:
-      break;
-  }
-  return baseline::kActivationLoops;
+  return LoopsOf(isa, baseline::kActivationLoops, avx2::kActivationLoops, avx512::kActivationLoops);
 }
 
 Activation ParseActivation(std::string_view name) {
@@ -38,8 +32,7 @@ void ActivationForward(const RunContext& ctx, const ActivationForwardArgs& args)
     for (int64_t row = begin; row < end; ++row) {
       const int64_t at = row * args.width;
       loops.forward({args.activation, args.width, args.h + at, args.bias, args.z + at,
-                     args.a == nullptr ? nullptr : args.a + at,
-                     args.a_bf16 == nullptr ? nullptr : &args.a_bf16[at].bits});
+                     Offset(args.a, at), Bits(args.a_bf16, at)});
     }
   });
 }
@@ -50,10 +43,8 @@ void ActivationBackward(const RunContext& ctx, const ActivationBackwardArgs& arg
   ForRowChunks(ctx, args.rows, [&](int64_t chunk, int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
       const int64_t at = row * args.width;
-      loops.backward({args.activation, args.width, args.da + at, args.z + at,
-                      args.dz == nullptr ? nullptr : args.dz + at,
-                      args.dz_bf16 == nullptr ? nullptr : &args.dz_bf16[at].bits,
-                      args.dbias == nullptr ? nullptr : sums.Of(chunk)});
+      loops.backward({args.activation, args.width, args.da + at, args.z + at, Offset(args.dz, at),
+                      Bits(args.dz_bf16, at), args.dbias == nullptr ? nullptr : sums.Of(chunk)});
     }
   });
   if (args.dbias != nullptr) sums.AddTo(args.dbias, 0, args.width);

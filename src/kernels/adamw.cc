@@ -1,23 +1,17 @@
 #include "kernels/adamw.h"
 
-#include <algorithm>
 #include <cmath>
 #include <vector>
 
 #include "kernels/adamw_loops.h"
+#include "kernels/level.h"
+#include "kernels/optional_pointer.h"
+#include "kernels/row_chunks.h"
 
 namespace hagane::kernels {
 
 const AdamWLoops& AdamWLoopsFor(Isa isa) {
-  switch (isa) {
-    case Isa::kAvx512:
-      return avx512::kAdamWLoops;
-    case Isa::kAvx2:
-      return avx2::kAdamWLoops;
-    case Isa::kReference:
-      break;
-  }
-  return baseline::kAdamWLoops;
+  return LoopsOf(isa, baseline::kAdamWLoops, avx2::kAdamWLoops, avx512::kAdamWLoops);
 }
 
 namespace {
@@ -39,27 +33,20 @@ void AdamW(const RunContext& ctx, const AdamWArgs& args) {
   factors.inverse_root = static_cast<float>(1.0 / std::sqrt(1.0 - std::pow(args.beta2, t)));
   factors.eps = static_cast<float>(args.eps);
   factors.rate = static_cast<float>(args.lr / (1.0 - std::pow(args.beta1, t)));
-  const int64_t pieces = (args.size + kPiece - 1) / kPiece;
-#pragma omp parallel for num_threads(ctx.threads) schedule(static) if (pieces > 1)
-  for (int64_t piece = 0; piece < pieces; ++piece) {
-    const int64_t at = piece * kPiece;
-    loops.update(std::min(kPiece, args.size - at), factors, args.grad + at, args.param + at,
-                 args.exp_avg + at, args.exp_avg_sq + at,
-                 args.param_bf16 == nullptr ? nullptr : &args.param_bf16[at].bits);
-  }
+  ForChunks(ctx, args.size, kPiece, [&](int64_t, int64_t at, int64_t end) {
+    loops.update(end - at, factors, args.grad + at, args.param + at, args.exp_avg + at,
+                 args.exp_avg_sq + at, Bits(args.param_bf16, at));
+  });
 }
 
 double SumOfSquares(const RunContext& ctx, int64_t size, const float* x) {
   const AdamWLoops& loops = AdamWLoopsFor(ctx.isa);
-  const int64_t pieces = (size + kPiece - 1) / kPiece;
   thread_local std::vector<double> parts_of_thread;
   std::vector<double>& parts = parts_of_thread;  // the calling thread's, shared with its team
-  parts.assign(static_cast<size_t>(pieces), 0.0);
-#pragma omp parallel for num_threads(ctx.threads) schedule(static) if (pieces > 1)
-  for (int64_t piece = 0; piece < pieces; ++piece) {
-    const int64_t at = piece * kPiece;
-    parts[static_cast<size_t>(piece)] = loops.sum_of_squares(std::min(kPiece, size - at), x + at);
-  }
+  parts.assign(static_cast<size_t>(Chunks(size, kPiece)), 0.0);
+  ForChunks(ctx, size, kPiece, [&](int64_t piece, int64_t begin, int64_t end) {
+    parts[static_cast<size_t>(piece)] = loops.sum_of_squares(end - begin, x + begin);
+  });
   double sum = 0;
   for (const double part : parts) sum += part;
   return sum;

@@ -6,19 +6,13 @@
 #include "base/error.h"
 #include "kernels/attention_loops.h"
 #include "kernels/dropout_mask.h"
+#include "kernels/level.h"
+#include "kernels/optional_pointer.h"
 
 namespace hagane::kernels {
 
 const AttentionLoops& AttentionLoopsFor(Isa isa) {
-  switch (isa) {
-    case Isa::kAvx512:
-      return avx512::kAttentionLoops;
-    case Isa::kAvx2:
-      return avx2::kAttentionLoops;
-    case Isa::kReference:
-      break;
-  }
-  return baseline::kAttentionLoops;
+  return LoopsOf(isa, baseline::kAttentionLoops, avx2::kAttentionLoops, avx512::kAttentionLoops);
 }
 
 namespace {
@@ -29,13 +23,6 @@ float* Scratch(int64_t floats) {
   scratch.Reserve(static_cast<size_t>(floats));
   return scratch.data();
 }
-
-template <class T>
-T* Offset(T* p, int64_t n) {
-  return p == nullptr ? nullptr : p + n;
-}
-const uint16_t* Bits(const bf16* p, int64_t n) { return p == nullptr ? nullptr : &p[n].bits; }
-uint16_t* Bits(bf16* p, int64_t n) { return p == nullptr ? nullptr : &p[n].bits; }
 
 // Calls body(begin token, head, input) for every sequence and head, on all threads. Longest work
 // first is not needed: tasks are many and small.

@@ -2,7 +2,6 @@
 // passed as their 16 bits: the files of the levels include nothing but this and the intrinsics.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
 namespace hagane {
@@ -12,15 +11,18 @@ enum class Isa;
 namespace hagane::kernels {
 
 struct ConvertLoops {
-  void (*to_bf16)(size_t size, const float* x, uint16_t* y);
-  void (*to_float32)(size_t size, const uint16_t* x, float* y);
-  void (*fill)(size_t size, float value, float* y);
-  void (*add)(size_t size, const float* x, float* y);  // y += x
+  void (*to_bf16)(int64_t size, const float* x, uint16_t* y);
+  void (*to_float32)(int64_t size, const uint16_t* x, float* y);
+  void (*fill)(int64_t size, float value, float* y);
+  void (*add)(int64_t size, const float* x, float* y);  // y += x
 };
 
 // For kernels that convert pieces of their own work.
 const ConvertLoops& ConvertLoopsFor(Isa isa);
 
+namespace baseline {
+extern const ConvertLoops kConvertLoops;
+}
 namespace avx2 {
 extern const ConvertLoops kConvertLoops;
 }

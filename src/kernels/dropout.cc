@@ -2,20 +2,14 @@
 
 #include "base/error.h"
 #include "kernels/dropout_mask.h"
+#include "kernels/level.h"
+#include "kernels/optional_pointer.h"
 #include "kernels/row_chunks.h"
 
 namespace hagane::kernels {
 
 const DropoutLoops& DropoutLoopsFor(Isa isa) {
-  switch (isa) {
-    case Isa::kAvx512:
-      return avx512::kDropoutLoops;
-    case Isa::kAvx2:
-      return avx2::kDropoutLoops;
-    case Isa::kReference:
-      break;
-  }
-  return baseline::kDropoutLoops;
+  return LoopsOf(isa, baseline::kDropoutLoops, avx2::kDropoutLoops, avx512::kDropoutLoops);
 }
 
 void Dropout(const RunContext& ctx, const DropoutSpec& spec, RowKeys keys, int64_t rows,
@@ -26,8 +20,7 @@ void Dropout(const RunContext& ctx, const DropoutSpec& spec, RowKeys keys, int64
     MaskBuffer mask(spec, width);
     for (int64_t row = begin; row < end; ++row) {
       const int64_t at = row * width;
-      loops.apply(width, x + at, mask.Row(loops, keys, row), y + at,
-                  y_bf16 == nullptr ? nullptr : &y_bf16[at].bits);
+      loops.apply(width, x + at, mask.Row(loops, keys, row), y + at, Bits(y_bf16, at));
     }
   });
 }

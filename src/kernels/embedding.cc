@@ -20,15 +20,15 @@ void EmbeddingForward(const RunContext& ctx, const EmbeddingArgs& args, const fl
                       const float* position_table, const float* segment_table, float* out) {
   const ConvertLoops& loops = ConvertLoopsFor(ctx.isa);
   const int64_t width = args.width;
-  const auto columns = static_cast<size_t>(width);
   ForRowChunks(ctx, args.tokens, [&](int64_t, int64_t begin, int64_t end) {
     for (int64_t t = begin; t < end; ++t) {
       float* const row = out + t * width;
-      std::memcpy(row, word_table + args.ids[t] * width, columns * sizeof(float));
+      std::memcpy(row, word_table + args.ids[t] * width,
+                  static_cast<size_t>(width) * sizeof(float));
       if (segment_table != nullptr) {
-        loops.add(columns, segment_table + args.segments[t] * width, row);
+        loops.add(width, segment_table + args.segments[t] * width, row);
       }
-      loops.add(columns, position_table + args.positions[t] * width, row);
+      loops.add(width, position_table + args.positions[t] * width, row);
     }
   });
 }
@@ -42,7 +42,7 @@ void EmbeddingBackward(const RunContext& ctx, const EmbeddingArgs& args, const f
 #pragma omp parallel for num_threads(ctx.threads) schedule(static) if (blocks > 1)
   for (int64_t block = 0; block < blocks; ++block) {
     const int64_t first = block * kColumns;
-    const auto columns = static_cast<size_t>(std::min(kColumns, width - first));
+    const int64_t columns = std::min(kColumns, width - first);
     for (int64_t t = 0; t < args.tokens; ++t) {
       const float* const row = dout + t * width + first;
       if (args.ids[t] != word_pad) {

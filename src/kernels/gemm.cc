@@ -154,14 +154,14 @@ class Job {
     OneDnnGemm(block);
     for (int64_t i = 0; i < block.m; ++i) {
       bf16* out = args_.c_bf16 + (row + i) * args_.ldc + col;
-      convert_.to_bf16(static_cast<size_t>(block.n), block.c + i * block.n, &out->bits);
+      convert_.to_bf16(block.n, block.c + i * block.n, &out->bits);
     }
   }
 
   // The sums of the later parts of k, in order.
   void AddPartsOfRow(int64_t row) const {
     for (int64_t part = 1; part < plan_.k_blocks; ++part) {
-      convert_.add(static_cast<size_t>(args_.n), sums_ + ((part - 1) * args_.m + row) * args_.n,
+      convert_.add(args_.n, sums_ + ((part - 1) * args_.m + row) * args_.n,
                    args_.c + row * args_.ldc);
     }
   }

@@ -3,20 +3,14 @@
 #include "base/error.h"
 #include "kernels/dropout_mask.h"
 #include "kernels/layer_norm_loops.h"
+#include "kernels/level.h"
+#include "kernels/optional_pointer.h"
 #include "kernels/row_chunks.h"
 
 namespace hagane::kernels {
 
 const LayerNormLoops& LayerNormLoopsFor(Isa isa) {
-  switch (isa) {
-    case Isa::kAvx512:
-      return avx512::kLayerNormLoops;
-    case Isa::kAvx2:
-      return avx2::kLayerNormLoops;
-    case Isa::kReference:
-      break;
-  }
-  return baseline::kLayerNormLoops;
+  return LoopsOf(isa, baseline::kLayerNormLoops, avx2::kLayerNormLoops, avx512::kLayerNormLoops);
 }
 
 void LayerNormForward(const RunContext& ctx, const LayerNormForwardArgs& args) {
@@ -32,7 +26,7 @@ void LayerNormForward(const RunContext& ctx, const LayerNormForwardArgs& args) {
       one.h = args.h + at;
       one.bias = args.bias;
       one.mask = mask.RowOrNull(dropout, args.keys, row);
-      one.residual = args.residual == nullptr ? nullptr : args.residual + at;
+      one.residual = Offset(args.residual, at);
       one.gamma = args.gamma;
       one.beta = args.beta;
       one.eps = args.eps;
@@ -40,7 +34,7 @@ void LayerNormForward(const RunContext& ctx, const LayerNormForwardArgs& args) {
       one.mean = args.mean + row;
       one.rstd = args.rstd + row;
       one.y = args.y + at;
-      one.y_bf16 = args.y_bf16 == nullptr ? nullptr : &args.y_bf16[at].bits;
+      one.y_bf16 = Bits(args.y_bf16, at);
       loops.forward(one);
     }
   });
@@ -59,15 +53,15 @@ void LayerNormBackward(const RunContext& ctx, const LayerNormBackwardArgs& args)
       LayerNormBackwardRow one = {};
       one.width = width;
       one.dy = args.dy + at;
-      one.dy2 = args.dy2 == nullptr ? nullptr : args.dy2 + at;
+      one.dy2 = Offset(args.dy2, at);
       one.z = args.z + at;
       one.gamma = args.gamma;
       one.mask = mask.RowOrNull(dropout, args.keys, row);
       one.mean = args.mean[row];
       one.rstd = args.rstd[row];
       one.dz = args.dz + at;
-      one.dh = args.dh == nullptr ? nullptr : args.dh + at;
-      one.dh_bf16 = args.dh_bf16 == nullptr ? nullptr : &args.dh_bf16[at].bits;
+      one.dh = Offset(args.dh, at);
+      one.dh_bf16 = Bits(args.dh_bf16, at);
       one.dgamma = sums.Of(chunk);
       one.dbeta = sums.Of(chunk) + width;
       one.dbias = args.dbias == nullptr ? nullptr : sums.Of(chunk) + 2 * width;

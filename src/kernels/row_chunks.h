@@ -1,4 +1,4 @@
-// Rows on all threads in chunks whose borders depend on the row count alone, and sums over rows
+// Work on all threads in chunks whose borders depend on its size alone, and sums over rows
 // that are added in chunk order: so no bit depends on the number of threads.
 #pragma once
 
@@ -12,16 +12,26 @@ namespace hagane::kernels {
 
 constexpr int64_t kChunkRows = 32;
 
-inline int64_t RowChunks(int64_t rows) { return (rows + kChunkRows - 1) / kChunkRows; }
+inline int64_t Chunks(int64_t size, int64_t chunk_size) {
+  return (size + chunk_size - 1) / chunk_size;
+}
+inline int64_t RowChunks(int64_t rows) { return Chunks(rows, kChunkRows); }
+
+// body(chunk, begin, end) for the chunks of [0, size) on all threads. A single one stays on the
+// calling thread: waking the others costs more than it saves.
+template <class Body>
+void ForChunks(const RunContext& ctx, int64_t size, int64_t chunk_size, Body body) {
+  const int64_t chunks = Chunks(size, chunk_size);
+#pragma omp parallel for num_threads(ctx.threads) schedule(static) if (chunks > 1)
+  for (int64_t chunk = 0; chunk < chunks; ++chunk) {
+    body(chunk, chunk * chunk_size, std::min(size, (chunk + 1) * chunk_size));
+  }
+}
 
 // body(chunk, begin row, end row)
 template <class Body>
 void ForRowChunks(const RunContext& ctx, int64_t rows, Body body) {
-  const int64_t chunks = RowChunks(rows);
-#pragma omp parallel for num_threads(ctx.threads) schedule(static) if (chunks > 1)
-  for (int64_t chunk = 0; chunk < chunks; ++chunk) {
-    body(chunk, chunk * kChunkRows, std::min(rows, (chunk + 1) * kChunkRows));
-  }
+  ForChunks(ctx, rows, kChunkRows, body);
 }
 
 // Zeroed partial sums, `width` floats for each chunk; AddTo adds them up in order.
