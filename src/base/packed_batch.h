@@ -11,6 +11,7 @@ enum class ProblemType {
   kRegression,   // float labels, mean squared error
   kSingleLabel,  // one class id per sequence, cross entropy
   kMultiLabel,   // a 0/1 float per sequence and output, binary cross entropy with logits
+  kSpan,         // first and last token of the answer, a cross entropy each over the tokens
 };
 
 // Invariants: ids, positions, segments, token_sample and token_index have cu_seqlens.back()
@@ -29,6 +30,8 @@ struct PackedBatch {
   // Labels; only the one that the problem type asks for is filled, none in prediction.
   std::vector<int32_t> class_labels;  // [sequences]
   std::vector<float> float_labels;    // [sequences] regression, [sequences, outputs] multi-label
+  std::vector<int32_t> start_labels;  // [sequences] span: index of the token in its own sequence
+  std::vector<int32_t> end_labels;    // [sequences] likewise
 
   int sequences() const { return cu_seqlens.empty() ? 0 : static_cast<int>(cu_seqlens.size()) - 1; }
   int tokens() const { return cu_seqlens.empty() ? 0 : cu_seqlens.back(); }
@@ -52,6 +55,8 @@ struct PackedBatch {
     token_index.clear();
     class_labels.clear();
     float_labels.clear();
+    start_labels.clear();
+    end_labels.clear();
   }
 };
 

@@ -68,6 +68,8 @@ std::string_view ProblemTypeName(ProblemType problem) {
       return "single_label_classification";
     case ProblemType::kMultiLabel:
       return "multi_label_classification";
+    case ProblemType::kSpan:
+      return "";  // config.json has no word for it
   }
   return "";
 }

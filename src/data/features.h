@@ -17,10 +17,12 @@ struct Features {
   std::vector<uint8_t> segments;   // [tokens]; empty where the model gets no token types
 
   ProblemType problem = ProblemType::kSingleLabel;
-  int outputs = 2;  // logits per row
+  int outputs = 2;  // logits per row; span: per token
   bool has_labels = false;
   std::vector<int32_t> class_labels;  // [rows] single label
   std::vector<float> float_labels;    // [rows] regression, [rows, outputs] multi-label
+  std::vector<int32_t> start_labels;  // [rows] span: index of the token in its row
+  std::vector<int32_t> end_labels;    // [rows] likewise
 
   int64_t truncated_rows = 0;
 

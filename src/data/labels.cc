@@ -312,6 +312,8 @@ void LabelCodec::Encode(const RawSplit& raw, TextSplit* split) const {
       case ProblemType::kMultiLabel:
         AppendOutputs(label, raw, row, &split->float_labels);
         break;
+      case ProblemType::kSpan:
+        HAGANE_CHECK(false, "answers are not labels of a column");
     }
   }
   split->has_labels = true;

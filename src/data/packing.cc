@@ -24,6 +24,11 @@ void AppendLabels(const Features& features, size_t row, PackedBatch* batch) {
     batch->class_labels.push_back(features.class_labels[row]);
     return;
   }
+  if (features.problem == ProblemType::kSpan) {
+    batch->start_labels.push_back(features.start_labels[row]);
+    batch->end_labels.push_back(features.end_labels[row]);
+    return;
+  }
   const auto outputs = static_cast<size_t>(features.outputs);
   const auto first = features.float_labels.begin() + static_cast<std::ptrdiff_t>(row * outputs);
   batch->float_labels.insert(batch->float_labels.end(), first, first + features.outputs);

@@ -70,18 +70,25 @@ class Model {
   // Forward, loss and backward of one micro-batch. Adds scale * d(loss sum) to the gradients and
   // returns the loss sum over the batch: of each row, or of each row and output (regression,
   // multi-label); divide by LossTerms to get PyTorch's mean. `logits`, when not empty, receives
-  // [sequences, outputs].
+  // LogitRows(batch) x outputs.
   virtual double ForwardBackward(const PackedBatch& batch, const DropoutKey& dropout, double scale,
                                  std::span<float> logits, const GradientReady& ready) = 0;
 
-  // Forward without dropout; logits [sequences, outputs]. Returns the loss sum when the batch has
-  // labels, else 0.
+  // Forward without dropout; logits [LogitRows(batch), outputs]. Returns the loss sum when the
+  // batch has labels, else 0.
   virtual double Evaluate(const PackedBatch& batch, std::span<float> logits) = 0;
 
-  // What the loss sum of `sequences` rows is divided by for the mean.
+  // Rows of logits: one for each sequence, or, for answer spans, one for each token.
+  int64_t LogitRows(const PackedBatch& batch) const {
+    return options().problem == ProblemType::kSpan ? batch.tokens() : batch.sequences();
+  }
+
+  // What the loss sum of `sequences` rows is divided by for the mean. (A span's loss is the mean of
+  // its two cross entropies: one term.)
   int64_t LossTerms(int64_t sequences) const {
-    return options().problem == ProblemType::kSingleLabel ? sequences
-                                                          : sequences * options().outputs;
+    const bool one =
+        options().problem == ProblemType::kSingleLabel || options().problem == ProblemType::kSpan;
+    return one ? sequences : sequences * options().outputs;
   }
   // Useful floating-point operations of a forward pass over `batch` (times 3 with backward):
   // 2 x parameters of the Linear layers x tokens, plus attention; the full model, no cut counted

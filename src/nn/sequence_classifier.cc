@@ -109,6 +109,8 @@ double SequenceClassifier::Loss(const PackedBatch& batch, double scale,
     case ProblemType::kMultiLabel:
       return kernels::BinaryCrossEntropy(rows, outputs, head.logits, batch.float_labels.data(),
                                          scale, dlogits);
+    case ProblemType::kSpan:
+      break;
   }
   HAGANE_CHECK(false, "problem type");
   return 0;
