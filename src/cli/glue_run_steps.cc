@@ -62,7 +62,7 @@ std::unique_ptr<train::Trainer> GlueRun::MakeTrainer(nn::Model* model,
   }
   return std::make_unique<train::Trainer>(
       ctx_, options_, model, train, evaluation_.empty() ? nullptr : &evaluation_.front(),
-      texts_.labels.metrics,
+      train::LabelMetrics(texts_.labels.metrics),
       [this](const std::filesystem::path& folder) { SaveModelFiles(folder); }, reporter_.get());
 }
 

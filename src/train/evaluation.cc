@@ -20,17 +20,30 @@ double Rounded(double value, int digits) {
 
 }  // namespace
 
+EvaluationMetrics LabelMetrics(data::MetricSet set) {
+  EvaluationMetrics metrics;
+  metrics.names = data::MetricNames(set);
+  metrics.names.insert(metrics.names.begin(), "loss");
+  metrics.compute = [set](const data::Features& features, std::span<const float> logits) {
+    const bool judged = features.has_labels && features.rows() > 0;
+    return judged ? data::ComputeMetrics(set, features, logits) : Metrics();
+  };
+  return metrics;
+}
+
 EvaluationResult Trainer::RunEvaluation(const data::Features& features, const std::string& prefix,
                                         const std::string& what) {
   using Clock = std::chrono::steady_clock;
   const auto start = Clock::now();
   const int64_t rows = features.rows();
   const int64_t batch_size = options_.eval_batch_size;
-  const auto outputs = static_cast<int64_t>(model_->options().outputs);
+  const auto outputs = static_cast<size_t>(model_->options().outputs);
+  const bool by_token = model_->options().problem == ProblemType::kSpan;
   observer_->OnEvaluationBegin({what, rows, batch_size});
 
   EvaluationResult result;
-  result.logits.resize(static_cast<size_t>(rows * outputs));
+  result.logits.resize(static_cast<size_t>(by_token ? features.tokens() : rows) * outputs);
+  std::span<float> logits_left = result.logits;
   PackedBatch batch;
   std::vector<int64_t> indices;
   double loss_sum = 0;
@@ -44,9 +57,9 @@ EvaluationResult Trainer::RunEvaluation(const data::Features& features, const st
     indices.resize(static_cast<size_t>(end - begin));
     std::iota(indices.begin(), indices.end(), begin);
     data::PackRows(features, indices, 0, position_rule_, &batch);
-    loss_sum += model_->Evaluate(batch, std::span(result.logits)
-                                            .subspan(static_cast<size_t>(begin * outputs),
-                                                     static_cast<size_t>((end - begin) * outputs)));
+    const size_t count = static_cast<size_t>(model_->LogitRows(batch)) * outputs;
+    loss_sum += model_->Evaluate(batch, logits_left.first(count));
+    logits_left = logits_left.subspan(count);
     observer_->OnEvaluationProgress(end, rows);
   }
   observer_->OnEvaluationEnd();
@@ -58,9 +71,9 @@ EvaluationResult Trainer::RunEvaluation(const data::Features& features, const st
   const std::string key = prefix + "_";
   if (features.has_labels && rows > 0) {
     result.metrics.emplace_back(key + "loss", static_cast<float>(result.loss));
-    for (auto& [name, value] : data::ComputeMetrics(metric_set_, features, result.logits)) {
-      result.metrics.emplace_back(key + name, value);
-    }
+  }
+  for (const auto& [name, value] : metrics_.compute(features, result.logits)) {
+    result.metrics.emplace_back(key + name, value);
   }
   const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
   result.metrics.emplace_back(key + "runtime", Rounded(seconds, 4));

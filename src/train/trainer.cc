@@ -72,15 +72,14 @@ struct Trainer::Progress {
 };
 
 Trainer::Trainer(const RunContext& ctx, const TrainOptions& options, nn::Model* model,
-                 const data::Features* train, const data::Features* eval,
-                 data::MetricSet metric_set, SaveModelFiles save_model_files,
-                 TrainObserver* observer)
+                 const data::Features* train, const data::Features* eval, EvaluationMetrics metrics,
+                 SaveModelFiles save_model_files, TrainObserver* observer)
     : ctx_(ctx),
       options_(options),
       model_(model),
       train_(train),
       eval_(eval),
-      metric_set_(metric_set),
+      metrics_(std::move(metrics)),
       save_model_files_(std::move(save_model_files)),
       observer_(observer),
       position_rule_(RuleOf(model->config())) {}
@@ -236,8 +235,7 @@ std::string Trainer::BestMetricName() const {
 void Trainer::CheckBestMetric() const {
   const std::string name = BestMetricName();
   if (name.empty() || options_.evaluation.strategy == Interval::kNo) return;
-  std::vector<std::string> known = data::MetricNames(metric_set_);
-  known.insert(known.begin(), "loss");
+  std::vector<std::string> known = metrics_.names;
   for (std::string& metric : known) metric = "eval_" + metric;
   if (std::find(known.begin(), known.end(), name) != known.end()) return;
   throw UsageError(fmt::format("--metric_for_best_model: the evaluation gives no {}", name),

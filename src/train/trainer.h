@@ -13,16 +13,14 @@
 
 #include "base/run_context.h"
 #include "data/features.h"
-#include "data/metrics.h"
 #include "data/packing.h"
 #include "nn/model.h"
+#include "train/evaluation_metrics.h"
 #include "train/observer.h"
 #include "train/options.h"
 #include "train/trainer_state.h"
 
 namespace hagane::train {
-
-using Metrics = std::vector<std::pair<std::string, double>>;
 
 struct TrainResult {
   int64_t steps = 0;
@@ -40,7 +38,7 @@ struct TrainResult {
 
 struct EvaluationResult {
   Metrics metrics;            // "eval_loss", "eval_accuracy" ..., runtime and speed
-  std::vector<float> logits;  // [rows, outputs]
+  std::vector<float> logits;  // [rows, outputs]; answer spans: [tokens, 2]
   double loss = 0;            // NaN without labels
   bool interrupted = false;   // StopRequested: logits are not complete
 };
@@ -55,7 +53,7 @@ class Trainer {
   // All pointers and references must outlive the trainer. `train` may be null when Train is not
   // called, `eval` when evaluation.strategy is kNo.
   Trainer(const RunContext& ctx, const TrainOptions& options, nn::Model* model,
-          const data::Features* train, const data::Features* eval, data::MetricSet metric_set,
+          const data::Features* train, const data::Features* eval, EvaluationMetrics metrics,
           SaveModelFiles save_model_files, TrainObserver* observer);
   ~Trainer();
 
@@ -104,7 +102,7 @@ class Trainer {
   nn::Model* model_;
   const data::Features* train_;
   const data::Features* eval_;
-  const data::MetricSet metric_set_;
+  const EvaluationMetrics metrics_;
   const SaveModelFiles save_model_files_;
   TrainObserver* observer_;
   const data::PositionRule position_rule_;

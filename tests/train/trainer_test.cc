@@ -72,7 +72,7 @@ class TrainerTest : public testing::Test {
     ctx_ = TestContext();
     model_ = SmallModel(ctx_, "bert", nn::ModelOptions{});
     Trainer trainer(
-        ctx_, options_, model_.get(), &features, eval, data::MetricSet::kAccuracy,
+        ctx_, options_, model_.get(), &features, eval, LabelMetrics(data::MetricSet::kAccuracy),
         [](const std::filesystem::path&) {}, recorder);
     const TrainResult result = trainer.Train();
     trainer.SaveState();
@@ -121,7 +121,7 @@ TEST_F(TrainerTest, AccumulationEqualsOneLargeBatch) {
     model_ = nn::LoadModel(ctx_, "", config, "config.json", model_options, &report);
     Recorder recorder;
     Trainer trainer(
-        ctx_, options_, model_.get(), &features, nullptr, data::MetricSet::kAccuracy,
+        ctx_, options_, model_.get(), &features, nullptr, LabelMetrics(data::MetricSet::kAccuracy),
         [](const std::filesystem::path&) {}, &recorder);
     trainer.Train();
     return Weights();
@@ -324,7 +324,7 @@ TEST_F(TrainerTest, EvaluationDoesNotDependOnItsBatchSize) {
     options_.eval_batch_size = batch;
     Recorder recorder;
     Trainer trainer(
-        ctx_, options_, model_.get(), nullptr, nullptr, data::MetricSet::kAccuracy,
+        ctx_, options_, model_.get(), nullptr, nullptr, LabelMetrics(data::MetricSet::kAccuracy),
         [](const std::filesystem::path&) {}, &recorder);
     results.push_back(trainer.Evaluate(features, "eval"));
     EXPECT_EQ(results.back().metrics[0].first, "eval_loss");
@@ -345,7 +345,7 @@ TEST_F(TrainerTest, Bf16TrainsAndKeepsFloat32Masters) {
   options_.logging.steps = 20;
   Recorder recorder;
   Trainer trainer(
-      ctx_, options_, model_.get(), &features, nullptr, data::MetricSet::kAccuracy,
+      ctx_, options_, model_.get(), &features, nullptr, LabelMetrics(data::MetricSet::kAccuracy),
       [](const std::filesystem::path&) {}, &recorder);
   trainer.Train();
   EXPECT_LT(recorder.logs.back().values[0].second, 0.5 * recorder.logs[0].values[0].second);
