@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <nlohmann/json.hpp>
 #include <string_view>
@@ -10,6 +11,7 @@
 #include "base/error.h"
 #include "io/atomic_write.h"
 #include "io/file_descriptor.h"
+#include "io/file_system.h"
 #include "io/json.h"
 #include "io/manifest.h"
 
@@ -20,6 +22,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kPrefix = "checkpoint-";
+constexpr std::string_view kDeletedEnding = ".deleted";
 constexpr const char* kTrainerState = "trainer_state.json";
 constexpr const char* kOptimizer = "optimizer.safetensors";
 
@@ -106,12 +109,26 @@ std::vector<fs::path> CheckpointsToDelete(std::vector<CheckpointInfo> checkpoint
 }
 
 void DeleteCheckpoint(const fs::path& folder) {
-  std::error_code error;
-  const fs::path doomed = folder.parent_path() / ("." + folder.filename().string() + ".deleted");
-  fs::remove_all(doomed, error);  // of an earlier, interrupted attempt
-  fs::rename(folder, doomed, error);
-  if (!error) fs::remove_all(doomed, error);
-  if (error) throw SystemError("cannot delete", folder, error.value());
+  const fs::path doomed =
+      folder.parent_path() / fmt::format(".{}{}", folder.filename().string(), kDeletedEnding);
+  RemoveTree(doomed);  // of an earlier, interrupted attempt
+  if (Files().Rename(folder.c_str(), doomed.c_str(), 0) != 0) {
+    throw SystemError("cannot delete", folder, errno);
+  }
+  RemoveTree(doomed);
+}
+
+int SweepLeftovers(const fs::path& output_dir) {
+  int count = SweepUnfinished(output_dir);
+  std::vector<fs::path> doomed;
+  for (const auto& entry : fs::directory_iterator(output_dir)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with(fmt::format(".{}", kPrefix)) && name.ends_with(kDeletedEnding)) {
+      doomed.push_back(entry.path());
+    }
+  }
+  for (const fs::path& path : doomed) RemoveTree(path);
+  return count + static_cast<int>(doomed.size());
 }
 
 void WriteTrainerState(const fs::path& folder, const Json& state) {

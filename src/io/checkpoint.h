@@ -45,6 +45,10 @@ std::vector<std::filesystem::path> CheckpointsToDelete(
 // Takes the folder's name away first, so that half of it is never taken for a checkpoint.
 void DeleteCheckpoint(const std::filesystem::path& folder);
 
+// What killed runs left in the folder: unfinished files and checkpoints, half-deleted ones. Only
+// for who holds its lock (io/output_lock.h). Returns how many there were.
+int SweepLeftovers(const std::filesystem::path& output_dir);
+
 // --- trainer_state.json: Hugging Face's keys, indent 2, sorted, final newline; NaN and infinities
 // as Python has them. The keys are the caller's.
 void WriteTrainerState(const std::filesystem::path& folder, const nlohmann::ordered_json& state);

@@ -3,10 +3,11 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <system_error>
+
+#include "io/file_system.h"
 
 namespace hagane::io {
 
@@ -14,11 +15,11 @@ FileDescriptor::~FileDescriptor() { Close(); }
 
 int FileDescriptor::Close() {
   const int fd = std::exchange(fd_, -1);
-  return fd >= 0 ? ::close(fd) : 0;
+  return fd >= 0 ? Files().Close(fd) : 0;
 }
 
 FileDescriptor OpenRegularFile(const std::filesystem::path& path, int flags, size_t& size) {
-  FileDescriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags));
+  FileDescriptor fd(Files().Open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags, 0));
   if (!fd.valid()) {
     if (errno == ELOOP && (flags & O_NOFOLLOW)) {
       throw Error(

@@ -6,6 +6,7 @@
 #include <cerrno>
 
 #include "io/file_descriptor.h"
+#include "io/file_system.h"
 
 namespace hagane::io {
 
@@ -13,7 +14,7 @@ std::shared_ptr<const MappedFile> MappedFile::Open(const std::filesystem::path& 
   size_t size = 0;
   const FileDescriptor fd = OpenRegularFile(path, links == Links::kRefuse ? O_NOFOLLOW : 0, size);
   if (size == 0) return std::shared_ptr<const MappedFile>(new MappedFile(nullptr, 0));
-  void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd.get(), 0);
+  void* data = Files().Map(fd.get(), size);
   if (data == MAP_FAILED) throw SystemError("cannot map", path, errno);
   ::madvise(data, size, MADV_WILLNEED);
   return std::shared_ptr<const MappedFile>(
