@@ -16,8 +16,11 @@ namespace hagane::data {
 namespace {
 
 // Raise it when tokenising or the layout changes its meaning: older files are then made anew.
-constexpr uint64_t kVersion = 1;
+constexpr uint64_t kVersion = 2;
 constexpr char kMagic[8] = {'h', 'a', 'g', 'a', 'n', 'e', 'F', '\n'};
+
+// Row starts, ids, segments, class, float, start and end labels; of windows also examples, offsets.
+constexpr size_t kArrays = 9;
 
 // The file: this header, then the arrays in the order of their sizes here, without gaps.
 struct Header {
@@ -25,12 +28,12 @@ struct Header {
   uint64_t version;
   uint64_t key[2];
   uint64_t content_hash[2];  // of all that follows this field
-  uint64_t row_starts, ids, segments, class_labels, float_labels;
+  uint64_t sizes[kArrays];   // in elements
   int64_t truncated_rows;
   uint32_t problem, outputs, has_labels, zero;
 };
-static_assert(sizeof(Header) == 112 && std::is_trivially_copyable_v<Header>);
-constexpr size_t kHashedFrom = offsetof(Header, row_starts);
+static_assert(sizeof(Header) == 144 && std::is_trivially_copyable_v<Header>);
+constexpr size_t kHashedFrom = offsetof(Header, sizes);
 
 class Hash {
  public:
@@ -61,14 +64,26 @@ class Hash {
   std::unique_ptr<XXH3_state_t, Free> state_;
 };
 
-// Calls visit(array) for each array in file order.
-template <class F, class Visitor>
-void ForEachArray(F& features, Visitor&& visit) {
+Features& FeaturesOf(Features& features) { return features; }
+const Features& FeaturesOf(const Features& features) { return features; }
+Features& FeaturesOf(QaWindows& windows) { return windows.features; }
+const Features& FeaturesOf(const QaWindows& windows) { return windows.features; }
+
+// Calls visit(array) for each array of Features or QaWindows, in file order.
+template <class T, class Visitor>
+void ForEachArray(T& content, Visitor&& visit) {
+  auto& features = FeaturesOf(content);
   visit(features.row_start);
   visit(features.ids);
   visit(features.segments);
   visit(features.class_labels);
   visit(features.float_labels);
+  visit(features.start_labels);
+  visit(features.end_labels);
+  if constexpr (std::is_same_v<std::remove_const_t<T>, QaWindows>) {
+    visit(content.example);
+    visit(content.offsets);
+  }
 }
 
 FeatureKey ContentHash(const Header& header, std::span<const std::byte> arrays) {
@@ -88,7 +103,8 @@ bool Take(uint64_t count, std::span<const std::byte>* bytes, std::vector<T>* arr
   return true;
 }
 
-std::optional<Features> Parse(std::span<const std::byte> bytes, const FeatureKey& key) {
+template <class T>
+std::optional<T> Parse(std::span<const std::byte> bytes, const FeatureKey& key) {
   Header header;
   if (bytes.size() < sizeof(Header)) return std::nullopt;
   std::memcpy(&header, bytes.data(), sizeof(Header));
@@ -100,17 +116,74 @@ std::optional<Features> Parse(std::span<const std::byte> bytes, const FeatureKey
   const FeatureKey hash = ContentHash(header, bytes);
   if (header.content_hash[0] != hash[0] || header.content_hash[1] != hash[1]) return std::nullopt;
 
-  Features features;
+  T content;
+  Features& features = FeaturesOf(content);
   features.problem = static_cast<ProblemType>(header.problem);
   features.outputs = static_cast<int>(header.outputs);
   features.has_labels = header.has_labels != 0;
   features.truncated_rows = header.truncated_rows;
-  const bool complete = Take(header.row_starts, &bytes, &features.row_start) &&
-                        Take(header.ids, &bytes, &features.ids) &&
-                        Take(header.segments, &bytes, &features.segments) &&
-                        Take(header.class_labels, &bytes, &features.class_labels) &&
-                        Take(header.float_labels, &bytes, &features.float_labels) && bytes.empty();
-  return complete ? std::optional(std::move(features)) : std::nullopt;
+  bool complete = true;
+  size_t number = 0;
+  ForEachArray(content, [&](auto& array) {
+    complete = complete && Take(header.sizes[number++], &bytes, &array);
+  });
+  return complete && bytes.empty() ? std::optional(std::move(content)) : std::nullopt;
+}
+
+template <class T>
+std::optional<T> Load(const std::filesystem::path& file, const FeatureKey& key, Log& log) {
+  std::error_code error;
+  if (!std::filesystem::exists(file, error)) return std::nullopt;
+  try {
+    std::optional<T> content = Parse<T>(io::MappedFile::Open(file)->bytes(), key);
+    if (!content)
+      log.Warning(
+          fmt::format("{} is damaged or of another version; it is made anew", file.string()));
+    return content;
+  } catch (const Error& cause) {
+    log.Warning(fmt::format("{}; it is made anew", cause.what()));
+    return std::nullopt;
+  }
+}
+
+template <class T>
+void Save(const T& content, const std::filesystem::path& file, const FeatureKey& key, Log& log) {
+  const Features& features = FeaturesOf(content);
+  Header header = {};
+  std::memcpy(header.magic, kMagic, sizeof(kMagic));
+  header.version = kVersion;
+  header.problem = static_cast<uint32_t>(features.problem);
+  header.key[0] = key[0];
+  header.key[1] = key[1];
+  header.truncated_rows = features.truncated_rows;
+  header.outputs = static_cast<uint32_t>(features.outputs);
+  header.has_labels = features.has_labels ? 1 : 0;
+  size_t number = 0;
+  ForEachArray(content, [&](const auto& array) { header.sizes[number++] = array.size(); });
+
+  Hash hash;
+  size_t bytes = sizeof(Header);
+  hash.Add(reinterpret_cast<const char*>(&header) + kHashedFrom, sizeof(Header) - kHashedFrom);
+  ForEachArray(content, [&](const auto& array) {
+    const size_t size = array.size() * sizeof(array[0]);
+    hash.Add(array.data(), size);
+    bytes += size;
+  });
+  const FeatureKey digest = hash.Digest();
+  header.content_hash[0] = digest[0];
+  header.content_hash[1] = digest[1];
+  try {
+    std::filesystem::create_directories(file.parent_path());
+    io::NewFile out(file);
+    out.Reserve(bytes);
+    out.Write(&header, sizeof(header));
+    ForEachArray(content, [&](const auto& array) {
+      out.Write(array.data(), array.size() * sizeof(array[0]));
+    });
+    out.Commit();
+  } catch (const std::exception& cause) {
+    log.Warning(fmt::format("the features are not kept for the next run: {}", cause.what()));
+  }
 }
 
 }  // namespace
@@ -135,66 +208,51 @@ FeatureKey KeyOfFeatures(const TextSplit& split, const LabelSpec& labels,
   return hash.Digest();
 }
 
+FeatureKey KeyOfWindows(const QaDataset& dataset, const std::string& tokenizer_fingerprint,
+                        bool token_types, const QaWindowOptions& options) {
+  Hash hash;
+  hash.AddText("windows");
+  hash.AddValue(kVersion);
+  hash.AddText(tokenizer_fingerprint);
+  hash.AddValue(static_cast<uint32_t>(token_types));
+  hash.AddValue(static_cast<int32_t>(options.max_length));
+  hash.AddValue(static_cast<int32_t>(options.doc_stride));
+  hash.AddValue(static_cast<uint32_t>(options.labels));
+  hash.AddValue(static_cast<uint64_t>(dataset.contexts.size()));
+  for (const std::string& context : dataset.contexts) hash.AddText(context);
+  for (const QaExample& example : dataset.examples) {
+    hash.AddText(example.question);
+    hash.AddValue(example.context);
+    if (!options.labels) continue;
+    hash.AddValue(static_cast<uint32_t>(example.target));
+    hash.AddValue(example.target_begin);
+    hash.AddValue(example.target_end);
+  }
+  return hash.Digest();
+}
+
 std::filesystem::path FeatureFile(const std::filesystem::path& folder, const FeatureKey& key) {
   return folder / fmt::format("features-{:016x}{:016x}.bin", key[0], key[1]);
 }
 
 std::optional<Features> LoadFeatures(const std::filesystem::path& file, const FeatureKey& key,
                                      Log& log) {
-  std::error_code error;
-  if (!std::filesystem::exists(file, error)) return std::nullopt;
-  try {
-    std::optional<Features> features = Parse(io::MappedFile::Open(file)->bytes(), key);
-    if (!features)
-      log.Warning(
-          fmt::format("{} is damaged or of another version; it is made anew", file.string()));
-    return features;
-  } catch (const Error& cause) {
-    log.Warning(fmt::format("{}; it is made anew", cause.what()));
-    return std::nullopt;
-  }
+  return Load<Features>(file, key, log);
+}
+
+std::optional<QaWindows> LoadWindows(const std::filesystem::path& file, const FeatureKey& key,
+                                     Log& log) {
+  return Load<QaWindows>(file, key, log);
 }
 
 void SaveFeatures(const Features& features, const std::filesystem::path& file,
                   const FeatureKey& key, Log& log) {
-  Header header = {};
-  std::memcpy(header.magic, kMagic, sizeof(kMagic));
-  header.version = kVersion;
-  header.problem = static_cast<uint32_t>(features.problem);
-  header.key[0] = key[0];
-  header.key[1] = key[1];
-  header.row_starts = features.row_start.size();
-  header.ids = features.ids.size();
-  header.segments = features.segments.size();
-  header.class_labels = features.class_labels.size();
-  header.float_labels = features.float_labels.size();
-  header.truncated_rows = features.truncated_rows;
-  header.outputs = static_cast<uint32_t>(features.outputs);
-  header.has_labels = features.has_labels ? 1 : 0;
+  Save(features, file, key, log);
+}
 
-  Hash hash;
-  size_t bytes = sizeof(Header);
-  hash.Add(reinterpret_cast<const char*>(&header) + kHashedFrom, sizeof(Header) - kHashedFrom);
-  ForEachArray(features, [&](const auto& array) {
-    const size_t size = array.size() * sizeof(array[0]);
-    hash.Add(array.data(), size);
-    bytes += size;
-  });
-  const FeatureKey digest = hash.Digest();
-  header.content_hash[0] = digest[0];
-  header.content_hash[1] = digest[1];
-  try {
-    std::filesystem::create_directories(file.parent_path());
-    io::NewFile out(file);
-    out.Reserve(bytes);
-    out.Write(&header, sizeof(header));
-    ForEachArray(features, [&](const auto& array) {
-      out.Write(array.data(), array.size() * sizeof(array[0]));
-    });
-    out.Commit();
-  } catch (const std::exception& cause) {
-    log.Warning(fmt::format("the features are not kept for the next run: {}", cause.what()));
-  }
+void SaveWindows(const QaWindows& windows, const std::filesystem::path& file, const FeatureKey& key,
+                 Log& log) {
+  Save(windows, file, key, log);
 }
 
 }  // namespace hagane::data

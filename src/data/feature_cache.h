@@ -9,15 +9,19 @@
 
 #include "base/log.h"
 #include "data/features.h"
+#include "data/qa_windows.h"
 #include "data/text_dataset.h"
 
 namespace hagane::data {
 
-// XXH3-128 of everything that decides the features of a split.
+// XXH3-128 of everything that decides the features of a split, or the windows of a dataset
+// (max_windows does not: the file holds all).
 using FeatureKey = std::array<uint64_t, 2>;
 FeatureKey KeyOfFeatures(const TextSplit& split, const LabelSpec& labels,
                          const std::string& tokenizer_fingerprint, bool token_types,
                          int max_length);
+FeatureKey KeyOfWindows(const QaDataset& dataset, const std::string& tokenizer_fingerprint,
+                        bool token_types, const QaWindowOptions& options);
 
 // "features-0123...ef.bin" in `folder`.
 std::filesystem::path FeatureFile(const std::filesystem::path& folder, const FeatureKey& key);
@@ -25,9 +29,13 @@ std::filesystem::path FeatureFile(const std::filesystem::path& folder, const Fea
 // None when there is no such file, or, with a warning, when it is damaged.
 std::optional<Features> LoadFeatures(const std::filesystem::path& file, const FeatureKey& key,
                                      Log& log);
+std::optional<QaWindows> LoadWindows(const std::filesystem::path& file, const FeatureKey& key,
+                                     Log& log);
 
 // Write-then-rename. A folder that cannot be written gives a warning: the run goes on without.
 void SaveFeatures(const Features& features, const std::filesystem::path& file,
                   const FeatureKey& key, Log& log);
+void SaveWindows(const QaWindows& windows, const std::filesystem::path& file, const FeatureKey& key,
+                 Log& log);
 
 }  // namespace hagane::data

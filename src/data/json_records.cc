@@ -32,10 +32,10 @@ JsonRecords::Form JsonRecords::FindForm() {
   const size_t end = ValueEnd(position_);
   if (end == text_.npos) return Form::kLines;
   if (SkipBlanks(end) == text_.size()) {  // one object in the whole file
-    const size_t array = FindDataArray(position_);
-    if (array != text_.npos) {
+    const size_t array = FindMember(position_, "data");
+    if (array != text_.npos && text_[array] == '[') {
+      object_ = position_;
       position_ = array + 1;
-      in_object_ = true;
       return Form::kArray;
     }
   }
@@ -76,7 +76,7 @@ std::string_view JsonRecords::NextValue() {
   if (form_ == Form::kArray) {
     if (begin == text_.size()) throw Broken("the array has no end");
     if (text_[begin] == ']') {
-      if (!in_object_ && SkipBlanks(begin + 1) < text_.size())
+      if (object_ == text_.npos && SkipBlanks(begin + 1) < text_.size())
         throw Broken("text behind the array");
       return {};
     }
@@ -124,18 +124,23 @@ size_t JsonRecords::ValueEnd(size_t position) const {
   return depth == 0 ? text_.size() : text_.npos;
 }
 
-// The place of the `[` of `"data": [` among the members of the object there.
-size_t JsonRecords::FindDataArray(size_t object) const {
+std::string_view JsonRecords::Member(std::string_view name) const {
+  if (object_ == text_.npos) return {};
+  const size_t value = FindMember(object_, name);
+  return value == text_.npos ? std::string_view() : text_.substr(value, ValueEnd(value) - value);
+}
+
+size_t JsonRecords::FindMember(size_t object, std::string_view name) const {
   for (size_t i = SkipBlanks(object + 1); i < text_.size() && text_[i] == '"';) {
     const size_t name_end = ValueEnd(i);
     if (name_end == text_.npos) break;
-    const std::string_view name = text_.substr(i + 1, name_end - i - 2);
+    const std::string_view found = text_.substr(i + 1, name_end - i - 2);
     const size_t colon = SkipBlanks(name_end);
     const size_t value = SkipBlanks(colon + 1);
     if (value >= text_.size() || text_[colon] != ':') break;
-    if (name == "data" && text_[value] == '[') return value;
     const size_t value_end = ValueEnd(value);
     if (value_end == text_.npos) break;
+    if (found == name) return value;
     const size_t comma = SkipBlanks(value_end);
     if (comma >= text_.size() || text_[comma] != ',') break;
     i = SkipBlanks(comma + 1);

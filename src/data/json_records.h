@@ -23,6 +23,8 @@ class JsonRecords {
 
   int64_t line() const { return line_; }  // of the file, from 1: where the record begins
   std::string Place() const;              // "folder/train.json:4"
+  // The text of a member beside `data`; empty when there is none.
+  std::string_view Member(std::string_view name) const;
 
  private:
   enum class Form { kLines, kArray, kSequence };
@@ -32,8 +34,8 @@ class JsonRecords {
   std::string_view NextLine();
   std::string_view NextValue();
   size_t SkipBlanks(size_t position) const;
-  size_t ValueEnd(size_t position) const;  // npos: it never ends
-  size_t FindDataArray(size_t object) const;
+  size_t ValueEnd(size_t position) const;                         // npos: it never ends
+  size_t FindMember(size_t object, std::string_view name) const;  // its value; npos: none
   void MoveTo(size_t position);
   Error Broken(const std::string& what) const;
 
@@ -44,7 +46,7 @@ class JsonRecords {
   size_t position_ = 0, line_position_ = 0;
   int64_t line_ = 1;
   bool first_ = true;
-  bool in_object_ = false;  // the array is the value of `data`
+  size_t object_ = std::string_view::npos;  // whose `data` the array is
 };
 
 }  // namespace hagane::data

@@ -77,7 +77,7 @@ Encoding Tokenizer::Encode(std::string_view text, const std::string_view* pair, 
   sequence(a, keep_a, 0, 0);
   special(sep_id_, 0);
   if (pair != nullptr) {
-    const int32_t type = pair_type_ids_ ? 1 : 0;
+    const int32_t type = second_type();
     if (double_separator_) special(sep_id_, 0);
     sequence(b, keep_b, type, 1);
     special(sep_id_, type);

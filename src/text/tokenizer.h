@@ -62,6 +62,7 @@ class Tokenizer {
   std::optional<int64_t> model_max_length() const { return model_max_length_; }
   // Whether the reference passes token_type_ids to the model (BERT, ELECTRA) or not.
   bool returns_token_types() const { return returns_token_types_; }
+  int32_t second_type() const { return pair_type_ids_ ? 1 : 0; }  // of the second text
   // XXH3-128 (hex) of everything that decides the ids; part of the key of feature caches.
   const std::string& fingerprint() const { return fingerprint_; }
   // Files of the source folder to copy into a saved model folder.

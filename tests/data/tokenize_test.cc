@@ -180,7 +180,7 @@ TEST_F(TokenizeSplitTest, ADamagedCacheFileIsMadeAnewWithAWarning) {
   };
   std::vector<std::string> damaged = {"", whole.substr(0, 50), whole.substr(0, whole.size() - 1),
                                       whole + "x"};
-  for (size_t i = 0; i < whole.size(); i += i < 112 ? 1 : 9973) {
+  for (size_t i = 0; i < whole.size(); i += i < 144 ? 1 : 9973) {
     damaged.push_back(whole);
     damaged.back()[i] ^= 0x10;
   }
