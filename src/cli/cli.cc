@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/help.h"
 #include "cli/run_glue_command.h"
+#include "cli/score_command.h"
 #include "cli/version.h"
 #include "data/nearest.h"
 
@@ -24,6 +25,7 @@ struct Command {
 
 constexpr Command kCommands[] = {
     {"run_glue", RunGlueCommand},
+    {"score", ScoreCommand},
     {"verify", VerifyCommand},
     {"tokenize", TokenizeCommand},
     {"bench", BenchCommand},

@@ -89,6 +89,7 @@ std::string GeneralHelp() {
 usage: hagane COMMAND [flags]
 
   run_glue   fine-tune, evaluate and predict with a text classification or regression model
+  score      exact match and F1 of answers to a SQuAD file, as the official scripts give them
   verify     compare loss, logits and gradients of a model with a reference file
   tokenize   texts in, token ids out, as JSON lines
   bench      measure what this machine can do (hagane bench peak)
