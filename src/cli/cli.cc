@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "cli/commands.h"
 #include "cli/help.h"
-#include "cli/run_glue_command.h"
+#include "cli/run_command.h"
 #include "cli/score_command.h"
 #include "cli/version.h"
 #include "data/nearest.h"

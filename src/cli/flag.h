@@ -29,9 +29,9 @@ enum class FlagGroup { kModel, kData, kTraining, kEvaluation, kOutput, kHagane, 
 struct Flag {
   std::string name;  // with underscores; hyphens are accepted too
   FlagType type = FlagType::kString;
-  std::string default_text;  // as it would be typed; empty: none
+  std::string default_text = {};  // as it would be typed; empty: none
   FlagGroup group = FlagGroup::kAccepted;
-  std::string help;  // kIgnored and kRefused: why
+  std::string help = {};  // kIgnored and kRefused: why
   FlagUse use = FlagUse::kUsed;
   std::vector<std::string> aliases = {};
   std::vector<std::string> choices = {};
@@ -39,13 +39,17 @@ struct Flag {
   bool secret = false;  // never printed or saved
 };
 
-// Model, data, training and hagane's own flags of `hagane run_glue`.
+// All flags of `hagane run_glue`.
 std::vector<Flag> RunGlueFlags();
 
-// Parts of the above, one file each.
-std::vector<Flag> ModelAndDataFlags();
+// Parts of it that other commands share.
+std::vector<Flag> ModelFlags();
+std::vector<Flag> DataFlags();
 std::vector<Flag> TrainingFlags();
 std::vector<Flag> AcceptedFlags();
 std::vector<Flag> HaganeFlags();
+
+Flag Common(Flag flag);
+std::vector<Flag> Join(const std::vector<std::vector<Flag>>& parts);
 
 }  // namespace hagane::cli

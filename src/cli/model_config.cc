@@ -85,31 +85,38 @@ void CheckProblemType(const nlohmann::ordered_json& config, const std::string& o
 }
 
 nlohmann::ordered_json SavedConfig(const nlohmann::ordered_json& source,
-                                   const SavedConfigOptions& options) {
+                                   const std::string& name_or_path,
+                                   const std::string& architecture) {
   nlohmann::ordered_json config = source;
-  config["_name_or_path"] = options.name_or_path;
-  config["architectures"] = {options.architecture};
-  if (!options.task_name.empty()) config["finetuning_task"] = options.task_name;
-  auto id2label = nlohmann::ordered_json::object();
-  auto label2id = nlohmann::ordered_json::object();
-  for (size_t i = 0; i < static_cast<size_t>(options.labels.outputs); ++i) {
-    const std::string name =
-        i < options.labels.names.size() ? options.labels.names[i] : DefaultName(i);
-    id2label[std::to_string(i)] = name;
-    label2id[name] = i;
-  }
-  config["id2label"] = id2label;
-  config["label2id"] = label2id;
-  // Older files hold the count too; loaders complain when it contradicts the names.
-  for (const char* key : {"num_labels", "_num_labels"}) {
-    if (config.contains(key)) config[key] = options.labels.outputs;
-  }
-  if (options.set_problem_type) config["problem_type"] = ProblemTypeName(options.labels.problem);
+  config["_name_or_path"] = name_or_path;
+  config["architectures"] = {architecture};
   config.erase("dtype");  // transformers 5's name of the next one
   config["torch_dtype"] = "float32";
   if (!config.contains("transformers_version"))
     config["transformers_version"] = kTransformersVersion;
   return config;
+}
+
+void AddLabels(const data::LabelSpec& labels, const std::string& task_name,
+               nlohmann::ordered_json* config) {
+  if (!task_name.empty()) (*config)["finetuning_task"] = task_name;
+  auto id2label = nlohmann::ordered_json::object();
+  auto label2id = nlohmann::ordered_json::object();
+  for (size_t i = 0; i < static_cast<size_t>(labels.outputs); ++i) {
+    const std::string name = i < labels.names.size() ? labels.names[i] : DefaultName(i);
+    id2label[std::to_string(i)] = name;
+    label2id[name] = i;
+  }
+  (*config)["id2label"] = id2label;
+  (*config)["label2id"] = label2id;
+  // Older files hold the count too; loaders complain when it contradicts the names.
+  for (const char* key : {"num_labels", "_num_labels"}) {
+    if (config->contains(key)) (*config)[key] = labels.outputs;
+  }
+}
+
+void AddProblemType(ProblemType problem, nlohmann::ordered_json* config) {
+  (*config)["problem_type"] = ProblemTypeName(problem);
 }
 
 }  // namespace hagane::cli

@@ -1,4 +1,4 @@
-// config.json of a sequence-classification model: the class names it holds, and the one that is
+// config.json: the class names that a sequence-classification model's holds, and the one that is
 // saved.
 #pragma once
 
@@ -22,15 +22,14 @@ std::string_view ProblemTypeName(ProblemType problem);
 void CheckProblemType(const nlohmann::ordered_json& config, const std::string& origin,
                       ProblemType problem);
 
-struct SavedConfigOptions {
-  data::LabelSpec labels;
-  std::string task_name;  // empty: none
-  std::string name_or_path;
-  std::string architecture;  // nn::ArchitectureName
-  bool set_problem_type = true;
-};
-// Every key of the source, and what fine-tuning adds.
+// The source's keys and what every fine-tuned model has: where it comes from, its class, its type
+// of weights. The task adds the rest.
 nlohmann::ordered_json SavedConfig(const nlohmann::ordered_json& source,
-                                   const SavedConfigOptions& options);
+                                   const std::string& name_or_path,
+                                   const std::string& architecture);
+// id2label and label2id, and finetuning_task unless `task_name` is empty.
+void AddLabels(const data::LabelSpec& labels, const std::string& task_name,
+               nlohmann::ordered_json* config);
+void AddProblemType(ProblemType problem, nlohmann::ordered_json* config);
 
 }  // namespace hagane::cli

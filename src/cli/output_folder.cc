@@ -49,7 +49,7 @@ std::vector<fs::path> ResultFiles(const fs::path& folder) {
   return files;
 }
 
-bool HasEnded(const GlueArguments& arguments) {
+bool HasEnded(const RunArguments& arguments) {
   const auto files = ResultFiles(arguments.output.path);
   const auto there = [&](const char* prefix) {
     return std::any_of(files.begin(), files.end(), [&](const fs::path& file) {
@@ -62,7 +62,7 @@ bool HasEnded(const GlueArguments& arguments) {
 
 // The run that wrote run_args.json had the same arguments, how to present and where to start apart,
 // and did not come to its end.
-bool IsUnfinishedRunOf(const GlueArguments& arguments) {
+bool IsUnfinishedRunOf(const RunArguments& arguments) {
   const fs::path& folder = arguments.output.path;
   const fs::path saved = folder / kArgumentsFile;
   if (!fs::exists(saved) || HasEnded(arguments)) return false;
@@ -103,7 +103,7 @@ void DeleteOldRun(const fs::path& folder, Log& log) {
 
 }  // namespace
 
-std::optional<fs::path> PrepareOutputFolder(const GlueArguments& arguments, Log& log) {
+std::optional<fs::path> PrepareOutputFolder(const RunArguments& arguments, Log& log) {
   const OutputFolder& output = arguments.output;
   MakeFolder(output.path);
   if (!arguments.do_train) return std::nullopt;

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "base/log.h"
-#include "cli/glue_arguments.h"
+#include "cli/run_arguments.h"
 
 namespace hagane::cli {
 
@@ -20,6 +20,6 @@ inline constexpr const char* kArgumentsFile = "run_args.json";
 //     unless --no_resume is given; checkpoints of the run that is overwritten are deleted
 //   other files and no --overwrite_output_dir: an Error
 // Returns the checkpoint to resume from. Without do_train only makes the folder.
-std::optional<std::filesystem::path> PrepareOutputFolder(const GlueArguments& arguments, Log& log);
+std::optional<std::filesystem::path> PrepareOutputFolder(const RunArguments& arguments, Log& log);
 
 }  // namespace hagane::cli

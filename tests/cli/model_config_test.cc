@@ -40,8 +40,9 @@ TEST(ModelConfigTest, SavedConfigKeepsTheSourceAndNamesTheLabels) {
   const Json source = Json::parse(R"({"hidden_size": 20, "odd_key": [1], "num_labels": 9,
       "id2label": {"0": "OLD", "1": "OLDER", "2": "OLDEST"},
       "label2id": {"OLD": 0, "OLDER": 1, "OLDEST": 2}, "transformers_version": "4.2.0"})");
-  const Json saved = SavedConfig(
-      source, {Classes({"no", "yes"}), "mrpc", "dir/model", "BertForSequenceClassification", true});
+  Json saved = SavedConfig(source, "dir/model", "BertForSequenceClassification");
+  AddLabels(Classes({"no", "yes"}), "mrpc", &saved);
+  AddProblemType(ProblemType::kSingleLabel, &saved);
   EXPECT_EQ(saved["odd_key"], Json({1}));
   EXPECT_EQ(saved["id2label"], Json({{"0", "no"}, {"1", "yes"}}));
   EXPECT_EQ(saved["label2id"], Json({{"no", 0}, {"yes", 1}}));
@@ -58,7 +59,9 @@ TEST(ModelConfigTest, RegressionHasOneDefaultLabel) {
   data::LabelSpec labels;
   labels.problem = ProblemType::kRegression;
   labels.outputs = 1;
-  const Json saved = SavedConfig(Json::object(), {labels, "", "m", "A", true});
+  Json saved;
+  AddLabels(labels, "", &saved);
+  AddProblemType(labels.problem, &saved);
   EXPECT_EQ(saved["id2label"], Json({{"0", "LABEL_0"}}));
   EXPECT_EQ(saved["problem_type"], "regression");
   EXPECT_FALSE(saved.contains("finetuning_task"));

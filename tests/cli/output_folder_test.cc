@@ -40,7 +40,7 @@ class OutputFolderTest : public ::testing::Test {
   }
 
   io::TemporaryFolder folder_;
-  GlueArguments arguments_;
+  RunArguments arguments_;
 };
 
 TEST_F(OutputFolderTest, MissingFolderIsMade) {

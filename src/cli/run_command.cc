@@ -1,13 +1,15 @@
-#include "cli/run_glue_command.h"
+#include "cli/run_command.h"
 
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <memory>
 
+#include "cli/fine_tuning_run.h"
 #include "cli/flag_parser.h"
-#include "cli/glue_arguments.h"
-#include "cli/glue_run.h"
+#include "cli/glue_task.h"
 #include "cli/help.h"
+#include "cli/run_arguments.h"
 #include "cli/version.h"
 #include "kernels/gemm.h"
 #include "kernels/machine_peak.h"
@@ -34,16 +36,23 @@ double SayMachine(const RunContext& ctx, bool bf16, Console* console) {
   return gflops;
 }
 
-}  // namespace
+// How one of the commands differs from the others.
+struct RunCommand {
+  const char* name;  // "hagane run_glue"
+  std::vector<Flag> (*flags)();
+  std::string (*help)(bool all);
+  std::unique_ptr<Task> (*make_task)(const ParsedFlags& flags, const RunArguments& arguments);
+};
 
-int RunGlueCommand(const std::vector<std::string>& args, const Streams& streams) {
-  const ParsedFlags flags = ParseFlags(RunGlueFlags(), args, "hagane run_glue");
+int Run(const RunCommand& command, const std::vector<std::string>& args, const Streams& streams) {
+  const ParsedFlags flags = ParseFlags(command.flags(), args, command.name);
   if (flags.Bool("help") || flags.Bool("help_all")) {
-    streams.out << RunGlueHelp(flags.Bool("help_all"));
+    streams.out << command.help(flags.Bool("help_all"));
     return 0;
   }
   Console early(streams, Console::Level::kAll);
-  const GlueArguments arguments = MakeGlueArguments(flags, early);
+  const RunArguments arguments = MakeRunArguments(flags, early);
+  const std::unique_ptr<Task> task = command.make_task(flags, arguments);
   if (flags.Bool("print_config")) {
     streams.out << arguments.all_arguments;
     return 0;
@@ -53,7 +62,17 @@ int RunGlueCommand(const std::vector<std::string>& args, const Streams& streams)
   if (arguments.presentation.json) console.SetJsonOnly();
   const RunContext ctx = MakeRunContext(arguments.isa, arguments.threads, console);
   const double peak = SayMachine(ctx, arguments.bf16, &console);
-  return GlueRun(arguments, ctx, peak, &console).Run();
+  return FineTuningRun(arguments, task.get(), ctx, peak, &console).Run();
+}
+
+}  // namespace
+
+int RunGlueCommand(const std::vector<std::string>& args, const Streams& streams) {
+  const auto make_task = [](const ParsedFlags& flags,
+                            const RunArguments& arguments) -> std::unique_ptr<Task> {
+    return std::make_unique<GlueTask>(MakeGlueOptions(flags, arguments), arguments.data);
+  };
+  return Run({"hagane run_glue", RunGlueFlags, RunGlueHelp, make_task}, args, streams);
 }
 
 }  // namespace hagane::cli

@@ -1,10 +1,11 @@
-#include "cli/glue_arguments.h"
+#include "cli/run_arguments.h"
 
 #include <gtest/gtest.h>
 
 #include <map>
 
 #include "base/error.h"
+#include "cli/glue_task.h"
 
 namespace hagane::cli {
 namespace {
@@ -25,10 +26,18 @@ Args Minimal(const Args& more) {
   return args;
 }
 
-GlueArguments Make(const Args& args, Log* log = nullptr) {
+RunArguments Make(const Args& args, Log* log = nullptr) {
   NullLog null;
-  return MakeGlueArguments(ParseFlags(RunGlueFlags(), args, "hagane run_glue"),
-                           log == nullptr ? null : *log);
+  const ParsedFlags flags = ParseFlags(RunGlueFlags(), args, "hagane run_glue");
+  RunArguments arguments = MakeRunArguments(flags, log == nullptr ? null : *log);
+  MakeGlueOptions(flags, arguments);
+  return arguments;
+}
+
+GlueOptions MakeGlue(const Args& args) {
+  NullLog log;
+  const ParsedFlags flags = ParseFlags(RunGlueFlags(), args, "hagane run_glue");
+  return MakeGlueOptions(flags, MakeRunArguments(flags, log));
 }
 
 std::string ErrorOf(const Args& args) {
@@ -45,35 +54,18 @@ bool Contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-TEST(GlueArgumentsTest, ValuesReachTheirStructs) {
-  const GlueArguments arguments = Make(Minimal({"--per_device_train_batch_size",
-                                                "32",
-                                                "--learning_rate",
-                                                "2e-5",
-                                                "--weight_decay",
-                                                "0.01",
-                                                "--warmup_ratio",
-                                                "0.1",
-                                                "--lr_scheduler_type",
-                                                "cosine",
-                                                "--lr_scheduler_kwargs",
-                                                "{\"num_cycles\": 2}",
-                                                "--label_smoothing_factor",
-                                                "0.1",
-                                                "--max_train_samples",
-                                                "10",
-                                                "--bf16",
-                                                "--seed",
-                                                "7",
-                                                "--save_total_limit",
-                                                "2"}));
+TEST(RunArgumentsTest, ValuesReachTheirStructs) {
+  const RunArguments arguments =
+      Make(Minimal({"--per_device_train_batch_size", "32", "--learning_rate", "2e-5",
+                    "--weight_decay", "0.01", "--warmup_ratio", "0.1", "--lr_scheduler_type",
+                    "cosine", "--lr_scheduler_kwargs", "{\"num_cycles\": 2}", "--max_train_samples",
+                    "10", "--bf16", "--seed", "7", "--save_total_limit", "2"}));
   EXPECT_EQ(arguments.train.train_batch_size, 32);
   EXPECT_EQ(arguments.train.optimizer.learning_rate, 2e-5);
   EXPECT_EQ(arguments.train.optimizer.weight_decay, 0.01);
   EXPECT_EQ(arguments.train.schedule.warmup_ratio, 0.1);
   EXPECT_EQ(arguments.train.schedule.type, train::ScheduleType::kCosine);
   EXPECT_EQ(arguments.train.schedule.num_cycles, 2);
-  EXPECT_FLOAT_EQ(arguments.label_smoothing, 0.1f);
   EXPECT_EQ(arguments.data.splits.max_train, 10);
   EXPECT_TRUE(arguments.bf16);
   EXPECT_EQ(arguments.train.seed, 7u);
@@ -81,31 +73,40 @@ TEST(GlueArgumentsTest, ValuesReachTheirStructs) {
   EXPECT_EQ(arguments.train.output_dir, "o");
 }
 
-TEST(GlueArgumentsTest, EvaluationDuringTrainingAsksForOneAtTheEnd) {
+TEST(RunArgumentsTest, GlueReadsItsOwnFlags) {
+  const GlueOptions options =
+      MakeGlue(Minimal({"--label_smoothing_factor", "0.1", "--ignore_mismatched_sizes",
+                        "--task_name", "rte", "--data_dir", "d"}));
+  EXPECT_FLOAT_EQ(options.label_smoothing, 0.1f);
+  EXPECT_TRUE(options.ignore_mismatched_sizes);
+  EXPECT_EQ(options.data_dir, "d");
+}
+
+TEST(RunArgumentsTest, EvaluationDuringTrainingAsksForOneAtTheEnd) {
   EXPECT_FALSE(Make(Minimal({})).do_eval);
-  const GlueArguments arguments = Make(Minimal({"--eval_strategy", "epoch"}));
+  const RunArguments arguments = Make(Minimal({"--eval_strategy", "epoch"}));
   EXPECT_TRUE(arguments.do_eval);
   EXPECT_TRUE(arguments.data.splits.evaluation);
 }
 
-TEST(GlueArgumentsTest, EvalStepsDefaultToLoggingSteps) {
+TEST(RunArgumentsTest, EvalStepsDefaultToLoggingSteps) {
   EXPECT_EQ(
       Make(Minimal({"--eval_strategy", "steps", "--logging_steps", "20"})).train.evaluation.steps,
       20);
 }
 
-TEST(GlueArgumentsTest, WarmupStepsBelowOneAreARatio) {
+TEST(RunArgumentsTest, WarmupStepsBelowOneAreARatio) {
   const auto schedule = Make(Minimal({"--warmup_steps", "0.25"})).train.schedule;
   EXPECT_EQ(schedule.warmup_steps, 0);
   EXPECT_EQ(schedule.warmup_ratio, 0.25);
   EXPECT_EQ(Make(Minimal({"--warmup_steps", "3"})).train.schedule.warmup_steps, 3);
 }
 
-TEST(GlueArgumentsTest, OldBatchSizeNamesOverride) {
+TEST(RunArgumentsTest, OldBatchSizeNamesOverride) {
   EXPECT_EQ(Make(Minimal({"--per_gpu_train_batch_size", "4"})).train.train_batch_size, 4);
 }
 
-TEST(GlueArgumentsTest, BestModelComparesDownwardsForTheLossOnly) {
+TEST(RunArgumentsTest, BestModelComparesDownwardsForTheLossOnly) {
   const Args best = {"--load_best_model_at_end", "--eval_strategy", "epoch", "--save_strategy",
                      "epoch"};
   EXPECT_EQ(Make(Minimal(best)).train.best.metric, "loss");
@@ -117,7 +118,7 @@ TEST(GlueArgumentsTest, BestModelComparesDownwardsForTheLossOnly) {
   EXPECT_FALSE(Make(Minimal(accuracy)).train.best.greater_is_better);
 }
 
-TEST(GlueArgumentsTest, BestModelNeedsMatchingStrategies) {
+TEST(RunArgumentsTest, BestModelNeedsMatchingStrategies) {
   EXPECT_TRUE(Contains(ErrorOf(Minimal({"--load_best_model_at_end", "--eval_strategy", "epoch"})),
                        "same --eval_strategy"));
   EXPECT_TRUE(Contains(ErrorOf(Minimal({"--load_best_model_at_end", "--eval_strategy", "steps",
@@ -128,14 +129,14 @@ TEST(GlueArgumentsTest, BestModelNeedsMatchingStrategies) {
             "no error");
 }
 
-TEST(GlueArgumentsTest, ResumeTrueIsTheLastCheckpoint) {
+TEST(RunArgumentsTest, ResumeTrueIsTheLastCheckpoint) {
   EXPECT_EQ(Make(Minimal({"--resume_from_checkpoint", "True"})).output.resume_from, "last");
   EXPECT_EQ(Make(Minimal({"--resume_from_checkpoint", "x/checkpoint-3"})).output.resume_from,
             "x/checkpoint-3");
   EXPECT_EQ(Make(Minimal({"--resume_from_checkpoint", "false"})).output.resume_from, "");
 }
 
-TEST(GlueArgumentsTest, IgnoredFlagsWarnOnceAndRefusedOnesStop) {
+TEST(RunArgumentsTest, IgnoredFlagsWarnOnceAndRefusedOnesStop) {
   KeptLog log;
   Make(Minimal({"--report_to", "tensorboard", "--dataloader_num_workers", "4", "--use_ipex",
                 "--no_cuda", "--logging_dir", "x"}),
@@ -160,7 +161,7 @@ TEST(GlueArgumentsTest, IgnoredFlagsWarnOnceAndRefusedOnesStop) {
   EXPECT_EQ(ErrorOf(Minimal({"--fp16", "False"})), "no error");
 }
 
-TEST(GlueArgumentsTest, WhatIsMissingIsNamed) {
+TEST(RunArgumentsTest, WhatIsMissingIsNamed) {
   EXPECT_TRUE(Contains(ErrorOf({"--output_dir", "o", "--do_eval"}), "--model_name_or_path"));
   EXPECT_TRUE(Contains(ErrorOf({"--model_name_or_path", "m", "--do_eval"}), "--output_dir"));
   EXPECT_TRUE(
@@ -172,13 +173,13 @@ TEST(GlueArgumentsTest, WhatIsMissingIsNamed) {
   EXPECT_TRUE(Contains(ErrorOf(Minimal({"--data_dir", "d"})), "--task_name"));
 }
 
-TEST(GlueArgumentsTest, TaskNamesAreLoweredAndCheckedWithTheNearest) {
-  EXPECT_EQ(Make(Minimal({"--task_name", "MRPC"})).data.task_name, "mrpc");
+TEST(RunArgumentsTest, TaskNamesAreLoweredAndCheckedWithTheNearest) {
+  EXPECT_EQ(MakeGlue(Minimal({"--task_name", "MRPC"})).task_name, "mrpc");
   EXPECT_TRUE(
       Contains(ErrorOf(Minimal({"--task_name", "mrcp"})), "did you mean --task_name mrpc?"));
 }
 
-TEST(GlueArgumentsTest, ValuesOutOfRangeAreNamed) {
+TEST(RunArgumentsTest, ValuesOutOfRangeAreNamed) {
   for (const Args& wrong : std::vector<Args>{{"--warmup_ratio", "1.5"},
                                              {"--per_device_train_batch_size", "0"},
                                              {"--per_device_train_batch_size", "4294967296"},
@@ -197,7 +198,7 @@ TEST(GlueArgumentsTest, ValuesOutOfRangeAreNamed) {
   }
 }
 
-TEST(GlueArgumentsTest, SeveralProcessesAreRefused) {
+TEST(RunArgumentsTest, SeveralProcessesAreRefused) {
   const auto environment = [](std::map<std::string, std::string> values) {
     return [values](const char* name) -> const char* {
       const auto found = values.find(name);

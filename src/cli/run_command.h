@@ -1,4 +1,4 @@
-// `hagane run_glue`: what run_glue.py does.
+// The commands that fine-tune: what run_glue.py does.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace hagane::cli {
 
-// Returns the exit code; throws an Error for everything that stops the run.
+// Each returns the exit code and throws an Error for everything that stops the run.
 int RunGlueCommand(const std::vector<std::string>& args, const Streams& streams);
 
 }  // namespace hagane::cli

@@ -1,4 +1,4 @@
-#include "cli/glue_sources.h"
+#include "cli/run_sources.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -29,37 +29,12 @@ std::string PythonList(std::vector<std::string> names) {
   return "[" + list + "]";
 }
 
-[[noreturn]] void ThrowNoGlueData(const std::string& task) {
-  const std::string hint = fmt::format(
-      "give --data_dir: the folder with train.tsv and dev.tsv of {}, or its parent", task);
-  for (const char* id : {"nyu-mll/glue", "glue"}) {
-    const auto found = io::FindInHubCache({io::HubKind::kDataset, id, "main", std::nullopt},
-                                          io::ProcessEnvironment());
-    if (found) {
-      throw Error(
-          fmt::format("{} holds GLUE as parquet files, which cannot be read yet", found->string()),
-          hint);
-    }
-  }
-  throw Error(
-      fmt::format("--task_name {}: there is no GLUE data in the local cache, and nothing is "
-                  "downloaded yet",
-                  task),
-      hint);
-}
-
 }  // namespace
 
 fs::path ResolveModelFolder(const ModelSource& source, const std::string& name_or_path) {
   std::optional<fs::path> cache_dir;
   if (!source.cache_dir.empty()) cache_dir = source.cache_dir;
   return io::ResolveModel(name_or_path, source.revision, cache_dir, io::ProcessEnvironment());
-}
-
-data::TextDataset ReadDataset(const DataSource& source, Log& log) {
-  if (source.task_name.empty()) return data::ReadOwnFiles(source.files, source.splits, log);
-  if (!source.data_dir) ThrowNoGlueData(source.task_name);
-  return data::ReadGlue(source.task_name, *source.data_dir, source.splits, log);
 }
 
 int ClampMaxLength(int asked, const text::Tokenizer& tokenizer, const nn::EncoderConfig& encoder,

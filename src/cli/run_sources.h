@@ -1,5 +1,4 @@
-// Finding what a run reads: model and tokenizer folders, the task's data, the cache of tokenised
-// data.
+// Finding what a run reads: model and tokenizer folders, the cache of tokenised data.
 #pragma once
 
 #include <filesystem>
@@ -7,7 +6,7 @@
 #include <string>
 
 #include "base/log.h"
-#include "cli/glue_arguments.h"
+#include "cli/run_arguments.h"
 #include "data/features.h"
 #include "nn/encoder_config.h"
 #include "nn/model.h"
@@ -18,9 +17,6 @@ namespace hagane::cli {
 // `name_or_path` of the arguments or of one of its replacements.
 std::filesystem::path ResolveModelFolder(const ModelSource& source,
                                          const std::string& name_or_path);
-
-// The GLUE task's folder, or own files. Throws an Error that says where to get GLUE.
-data::TextDataset ReadDataset(const DataSource& source, Log& log);
 
 // --max_seq_length, cut to what tokenizer and position table allow, with the reference's warning.
 int ClampMaxLength(int asked, const text::Tokenizer& tokenizer, const nn::EncoderConfig& encoder,

@@ -1,5 +1,5 @@
-// One run of `hagane run_glue`, in the order of its steps: sources, data, weights, training,
-// evaluation, prediction.
+// One run of a command that fine-tunes, in the order of its steps: sources, data, weights,
+// training, evaluation, prediction. What depends on the task is asked of the Task.
 #pragma once
 
 #include <filesystem>
@@ -9,11 +9,11 @@
 
 #include "base/run_context.h"
 #include "cli/console.h"
-#include "cli/glue_arguments.h"
 #include "cli/metrics_format.h"
+#include "cli/run_arguments.h"
 #include "cli/run_reporter.h"
 #include "cli/stop_signals.h"
-#include "data/features.h"
+#include "cli/task.h"
 #include "io/model_folder.h"
 #include "nn/model.h"
 #include "text/tokenizer.h"
@@ -21,44 +21,51 @@
 
 namespace hagane::cli {
 
-class GlueRun {
+class FineTuningRun {
  public:
-  // `ctx` and `console` must outlive the run. `peak_gflops`: measured, fp32, all threads.
-  GlueRun(const GlueArguments& arguments, const RunContext& ctx, double peak_gflops,
-          Console* console);
-  ~GlueRun();
+  // All must outlive the run. `peak_gflops`: measured, fp32, all threads.
+  FineTuningRun(const RunArguments& arguments, Task* task, const RunContext& ctx,
+                double peak_gflops, Console* console);
+  ~FineTuningRun();
 
   // Returns the exit code.
   int Run();
 
  private:
+  // fine_tuning_run.cc: everything before the plan.
   void OpenSources();
-  void ReadTexts();
-  void MatchLabels();
   void Tokenise();
+  nn::ModelOptions ModelOptionsOf(bool bf16) const;
   void LoadWeights();
+
+  // fine_tuning_plan.cc: what the run will take.
+  double ForwardFlopsPerRow(const data::Features& features) const;
+  double EstimatedSeconds() const;
   void SayPlan();
   int DryRun();
 
-  // false: interrupted.
+  // fine_tuning_steps.cc. The steps return false when they were interrupted.
   bool Train();
   bool Evaluate();
   bool Predict();
-  void Finish();
-  int ExitInterrupted() const;
-
-  data::Features TokeniseSplit(const data::TextSplit& split);
   void SaveModelFiles(const std::filesystem::path& folder) const;
   // `train` may be null.
   std::unique_ptr<train::Trainer> MakeTrainer(nn::Model* model, const data::Features* train);
-  nn::ModelOptions ModelOptionsOf(bool bf16) const;
   // The trainer for evaluation and prediction; with --bf16_full_eval its model is a bf16 one.
   train::Trainer* Evaluator();
-  double ForwardFlopsPerRow(const data::Features& features) const;
-  double EstimatedSeconds() const;
+  int ExitInterrupted() const;
+  void AddFiles(const std::vector<std::filesystem::path>& written);
+
+  // fine_tuning_finish.cc: model card, --json, the closing lines.
+  void Finish();
+  void WriteModelCard() const;
+  void PrintJson() const;
+  double UsefulGflops() const;
+
   void Say(const std::string& line) const { console_->Info(line); }
 
-  const GlueArguments& arguments_;
+  const RunArguments& arguments_;
+  Task* task_;
   const RunContext& ctx_;
   const double peak_gflops_;
   Console* console_;
@@ -70,10 +77,6 @@ class GlueRun {
   std::unique_ptr<text::Tokenizer> tokenizer_;
   int max_length_ = 0;
 
-  data::TextDataset texts_;
-  data::Features train_;
-  std::vector<data::Features> evaluation_, prediction_;
-
   nn::LoadReport load_report_;
   std::unique_ptr<nn::Model> model_, bf16_model_;
   std::unique_ptr<StopSignals> signals_;
@@ -81,7 +84,7 @@ class GlueRun {
   std::unique_ptr<train::Trainer> trainer_, bf16_trainer_;
 
   train::TrainResult trained_;
-  NamedMetrics train_metrics_, eval_metrics_;
+  NamedMetrics train_metrics_, eval_metrics_, predict_metrics_;
   std::vector<std::filesystem::path> prediction_files_;
 };
 

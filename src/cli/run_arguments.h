@@ -1,4 +1,5 @@
-// What one `hagane run_glue` is asked to do, parsed into the structs of the rooms that do it.
+// What one fine-tuning command is asked to do, whatever its task, parsed into the structs of the
+// rooms that do it. A task reads the flags of its own (task.h).
 #pragma once
 
 #include <cstdint>
@@ -19,13 +20,10 @@ struct ModelSource {
   std::string name_or_path;
   std::string config_name, tokenizer_name;  // empty: name_or_path
   std::string cache_dir, revision;
-  bool ignore_mismatched_sizes = false;
   bool init_from_scratch = false;
 };
 
 struct DataSource {
-  std::string task_name;  // empty: own files
-  std::optional<std::filesystem::path> data_dir;
   data::OwnFiles files;
   data::SplitRequest splits;
   int max_seq_length = 128;
@@ -46,7 +44,7 @@ struct Presentation {
   Console::Level level = Console::Level::kAll;
 };
 
-struct GlueArguments {
+struct RunArguments {
   ModelSource model;
   DataSource data;
   OutputFolder output;
@@ -55,7 +53,6 @@ struct GlueArguments {
   bool do_train = false, do_eval = false, do_predict = false;
   bool bf16 = false;
   bool bf16_full_eval = false;
-  float label_smoothing = 0;
   std::string isa;
   int threads = 0;
   std::string all_arguments;  // as JSON, for output_dir
@@ -63,7 +60,10 @@ struct GlueArguments {
 
 // Checks values against each other (spec 1.5) and warns, once each, of flags that change nothing.
 // Throws a usage Error.
-GlueArguments MakeGlueArguments(const ParsedFlags& flags, Log& log);
+RunArguments MakeRunArguments(const ParsedFlags& flags, Log& log);
+
+// The part that the training loop reads; output_dir and resume_from stay empty.
+train::TrainOptions MakeTrainOptions(const ParsedFlags& flags);
 
 // Throws an Error when a launcher started more than one process: several processes come later, and
 // N independent trainings into one folder are never what was meant. `environment` is getenv.

@@ -1,0 +1,103 @@
+// What a run will take: its plan in one line, and --dry_run's estimate.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "cli/fine_tuning_run.h"
+#include "data/packing.h"
+
+namespace hagane::cli {
+
+namespace {
+
+constexpr double kExpectedShareOfPeak = 0.6;
+
+int64_t Rows(const std::vector<TaskSplit>& splits) {
+  int64_t rows = 0;
+  for (const TaskSplit& split : splits) rows += split.features->rows();
+  return rows;
+}
+
+// Of the whole split.
+double WholeRows(const TaskSplit& split) {
+  return static_cast<double>(split.features->rows()) / split.share;
+}
+
+}  // namespace
+
+double FineTuningRun::ForwardFlopsPerRow(const data::Features& features) const {
+  constexpr int64_t kSample = 256;
+  const int64_t rows = std::min(features.rows(), kSample);
+  if (rows == 0) return 0;
+  std::vector<int64_t> sample(static_cast<size_t>(rows));
+  for (int64_t i = 0; i < rows; ++i) sample[static_cast<size_t>(i)] = i * features.rows() / rows;
+  PackedBatch batch;
+  data::PackRows(features, sample, 0, {}, &batch);
+  return model_->ForwardFlops(batch) / static_cast<double>(rows);
+}
+
+double FineTuningRun::EstimatedSeconds() const {
+  double flops = 0;
+  if (const auto& train = task_->train()) {
+    const int64_t batch = options_.train_batch_size * options_.accumulation;
+    const double rows = options_.max_steps > 0 ? static_cast<double>(options_.max_steps * batch)
+                                               : WholeRows(*train) * options_.num_train_epochs;
+    flops += 3 * rows * ForwardFlopsPerRow(*train->features);
+  }
+  for (const auto* splits : {&task_->evaluation(), &task_->prediction()}) {
+    for (const TaskSplit& split : *splits) {
+      flops += WholeRows(split) * ForwardFlopsPerRow(*split.features);
+    }
+  }
+  return flops / (peak_gflops_ * 1e9 * kExpectedShareOfPeak);
+}
+
+void FineTuningRun::SayPlan() {
+  std::string plan = "plan:";
+  if (task_->train()) {
+    trainer_ = MakeTrainer(model_.get(), task_->train()->features);
+    const train::TrainPlan numbers = trainer_->Plan();
+    plan += fmt::format(" {} updates of {} rows,", WithCommas(numbers.max_steps),
+                        numbers.total_batch_size);
+  }
+  if (!task_->evaluation().empty())
+    plan += fmt::format(" {} rows to evaluate,", WithCommas(Rows(task_->evaluation())));
+  if (!task_->prediction().empty())
+    plan += fmt::format(" {} rows to predict,", WithCommas(Rows(task_->prediction())));
+  Say(fmt::format("{} about {} at {:.0f} % of peak", plan, FormatDuration(EstimatedSeconds()),
+                  100 * kExpectedShareOfPeak));
+}
+
+int FineTuningRun::DryRun() {
+  const auto parameters = static_cast<double>(model_->parameters().count());
+  const bool training = arguments_.do_train;
+  const int64_t batch = training ? options_.train_batch_size : options_.eval_batch_size;
+  int64_t tokens = 0;
+  if (training) tokens = data::LargestBatchTokens(*task_->train()->features, batch);
+  for (const auto* splits : {&task_->evaluation(), &task_->prediction()}) {
+    for (const TaskSplit& split : *splits) {
+      tokens =
+          std::max(tokens, data::LargestBatchTokens(*split.features, options_.eval_batch_size));
+    }
+  }
+  // Weights, gradients and both moments, and the bf16 copy.
+  const double weights = parameters * ((training ? 16 : 8) + (arguments_.bf16 ? 2 : 0));
+  const auto activations = static_cast<double>(model_->ActivationBytes(tokens, batch, training));
+  const double seconds = EstimatedSeconds();
+  Say(fmt::format(
+      "dry run: memory about {} (weights and optimizer {}, activations {}), time about {}",
+      FormatBytes(weights + activations), FormatBytes(weights), FormatBytes(activations),
+      FormatDuration(seconds)));
+  if (arguments_.presentation.json) {
+    nlohmann::ordered_json json;
+    json["dry_run"] = true;
+    json["parameters"] = model_->parameters().count();
+    json["memory_bytes"] = weights + activations;
+    json["estimated_seconds"] = seconds;
+    console_->Json(json.dump(2));
+  }
+  return 0;
+}
+
+}  // namespace hagane::cli

@@ -1,0 +1,114 @@
+// The order of the steps, and everything before the plan.
+#include "cli/fine_tuning_run.h"
+
+#include <fmt/format.h>
+
+#include "cli/hints.h"
+#include "cli/output_folder.h"
+#include "cli/run_sources.h"
+#include "io/atomic_write.h"
+
+namespace hagane::cli {
+
+namespace {
+
+constexpr int64_t kDryRunRows = 1000;
+
+}  // namespace
+
+FineTuningRun::FineTuningRun(const RunArguments& arguments, Task* task, const RunContext& ctx,
+                             double peak_gflops, Console* console)
+    : arguments_(arguments),
+      task_(task),
+      ctx_(ctx),
+      peak_gflops_(peak_gflops),
+      console_(console),
+      options_(arguments.train) {}
+
+FineTuningRun::~FineTuningRun() = default;
+
+int FineTuningRun::Run() {
+  const bool dry_run = arguments_.presentation.dry_run;
+  OpenSources();
+  task_->ReadData(*config_, dry_run ? std::optional(kDryRunRows) : std::nullopt, *console_);
+  if (!dry_run) {
+    options_.resume_from = PrepareOutputFolder(arguments_, *console_);
+    io::WriteFileAtomically(arguments_.output.path / kArgumentsFile, arguments_.all_arguments);
+  }
+  Tokenise();
+  LoadWeights();
+  if (dry_run) return DryRun();
+  SayPlan();
+
+  signals_ = std::make_unique<StopSignals>();
+  if (arguments_.do_train && !Train()) {
+    console_->Info(
+        fmt::format("interrupted; the state is saved in {}. Run the same command again to "
+                    "go on.",
+                    arguments_.output.path.string()));
+    return kExitInterruptedSaved;
+  }
+  if (arguments_.do_eval && !Evaluate()) return ExitInterrupted();
+  if (arguments_.do_predict && !Predict()) return ExitInterrupted();
+  Finish();
+  return 0;
+}
+
+void FineTuningRun::OpenSources() {
+  const ModelSource& source = arguments_.model;
+  model_folder_ = ResolveModelFolder(source, source.name_or_path);
+  const auto folder_of = [&](const std::string& name) {
+    return name.empty() ? model_folder_ : ResolveModelFolder(source, name);
+  };
+  WithHint("correct the file, or download the model again", [&] {
+    config_ =
+        std::make_unique<io::ModelConfig>(io::ModelConfig::Read(folder_of(source.config_name)));
+    encoder_ = nn::ParseEncoderConfig(config_->raw(), config_->origin());
+    tokenizer_folder_ = folder_of(source.tokenizer_name);
+    tokenizer_ =
+        text::LoadTokenizer(tokenizer_folder_, config_->GetString("model_type", ""), *console_);
+  });
+  max_length_ = ClampMaxLength(arguments_.data.max_seq_length, *tokenizer_, encoder_, *console_);
+}
+
+void FineTuningRun::Tokenise() {
+  TokeniseJob job{
+      ctx_,    *tokenizer_, max_length_, arguments_.data.overwrite_cache, FeatureCacheFolder(),
+      nullptr, *console_};
+  if (arguments_.presentation.progress_bar) {
+    job.progress = [this](const std::string& what, int64_t done, int64_t of) {
+      console_->ShowStatus(done == of ? ""
+                                      : DrawBar(static_cast<double>(done) / static_cast<double>(of),
+                                                fmt::format("{}: {} of {}", what, done, of),
+                                                console_->streams().width));
+    };
+  }
+  task_->Tokenise(job);
+  if (task_->train()) CheckIds(*task_->train()->features, encoder_, config_->origin());
+  for (const auto* splits : {&task_->evaluation(), &task_->prediction()}) {
+    for (const TaskSplit& split : *splits) CheckIds(*split.features, encoder_, config_->origin());
+  }
+}
+
+nn::ModelOptions FineTuningRun::ModelOptionsOf(bool bf16) const {
+  nn::ModelOptions options = task_->model_options();
+  options.bf16 = bf16;
+  options.seed = options_.seed;
+  options.init_from_scratch = arguments_.model.init_from_scratch;
+  return options;
+}
+
+void FineTuningRun::LoadWeights() {
+  // An evaluation alone may as well be in bf16 from the start.
+  const bool bf16 = arguments_.bf16 || (arguments_.bf16_full_eval && !arguments_.do_train);
+  WithHint("the file may be incomplete: download the model again", [&] {
+    model_ = nn::LoadModel(ctx_, model_folder_, config_->raw(), config_->origin(),
+                           ModelOptionsOf(bf16), &load_report_);
+  });
+  const std::string architecture = nn::ArchitectureName(config_->raw(), config_->origin());
+  Say(fmt::format("model: {} ({}), {} parameters", arguments_.model.name_or_path, architecture,
+                  WithCommas(model_->parameters().count())));
+  SayWhatWasLoaded(load_report_, architecture, arguments_.model.name_or_path, *console_);
+}
+
+}  // namespace hagane::cli
