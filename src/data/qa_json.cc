@@ -1,7 +1,5 @@
 // The files that the reference writes beside an evaluation, byte for byte.
-#include <fmt/format.h>
-
-#include <iterator>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "data/qa_answers.h"
@@ -11,27 +9,27 @@ namespace hagane::data {
 namespace {
 
 std::string Quoted(const std::string& text) { return io::DumpPython(text, -1, false); }
-std::string Number(double value) { return io::DumpPython(value, -1, false); }
+std::string Number(double value) {
+  return std::isfinite(value) ? io::PythonFloat(value) : io::DumpPython(value, -1, false);
+}
 
 // {id: value(example)}, one a line.
 template <class Value>
 std::string Object(const QaDataset& dataset, Value value) {
   std::string json = "{";
   for (size_t i = 0; i < dataset.examples.size(); ++i) {
-    fmt::format_to(std::back_inserter(json), "{}\n    {}: {}", i == 0 ? "" : ",",
-                   Quoted(dataset.examples[i].id), value(i));
+    json += i == 0 ? "\n    " : ",\n    ";
+    json += Quoted(dataset.examples[i].id) + ": " + value(i);
   }
   return json + (dataset.examples.empty() ? "}\n" : "\n}\n");
 }
 
 std::string Candidate(const QaCandidate& candidate) {
-  const std::string text = fmt::format("            \"text\": {},\n", Quoted(candidate.text));
-  const std::string logits =
-      fmt::format("            \"start_logit\": {},\n            \"end_logit\": {},\n",
-                  Number(candidate.start_logit), Number(candidate.end_logit));
-  return fmt::format("        {{\n{}            \"probability\": {}\n        }}",
-                     candidate.filler ? text + logits : logits + text,
-                     Number(candidate.probability));
+  const std::string text = "            \"text\": " + Quoted(candidate.text) + ",\n";
+  const std::string logits = "            \"start_logit\": " + Number(candidate.start_logit) +
+                             ",\n            \"end_logit\": " + Number(candidate.end_logit) + ",\n";
+  return "        {\n" + (candidate.filler ? text + logits : logits + text) +
+         "            \"probability\": " + Number(candidate.probability) + "\n        }";
 }
 
 }  // namespace
