@@ -8,7 +8,7 @@
 #include <numeric>
 
 #include "base/error.h"
-#include "data/features.h"
+#include "cli/reference_file.h"
 #include "data/packing.h"
 #include "io/model_folder.h"
 #include "io/tensor_file.h"
@@ -22,100 +22,6 @@ constexpr double kLossLimit = 2e-5;
 constexpr double kOwnGradientLimit = 1e-4;
 constexpr double kAllGradientsLimit = 1e-6;
 constexpr double kBf16LogitsLimit = 3e-2;
-
-const io::TensorView& Require(const io::TensorFile& file, const std::string& name) {
-  if (const io::TensorView* tensor = file.Find(name)) return *tensor;
-  if (file.Find("out.start_logits") != nullptr) {
-    throw Error(
-        fmt::format("{} is a reference of question answering, which comes later", file.origin()),
-        "make one of a sequence-classification model");
-  }
-  throw Error(fmt::format("{}: no tensor \"{}\"", file.origin(), name),
-              "docs/verify.md shows how to write a reference file");
-}
-
-std::vector<float> Floats(const io::TensorView& tensor) {
-  std::vector<float> values(static_cast<size_t>(tensor.elements()));
-  io::CopyToFloat(tensor, values);
-  return values;
-}
-
-bool IsFloating(io::DType dtype) {
-  return dtype == io::DType::kF64 || dtype == io::DType::kF32 || dtype == io::DType::kF16 ||
-         dtype == io::DType::kBf16;
-}
-
-[[noreturn]] void WrongShape(const io::TensorFile& file, const std::string& name) {
-  throw Error(fmt::format("{}: tensor \"{}\" is {}", file.origin(), name,
-                          io::ShapeText(Require(file, name).shape)),
-              "in.* are [sequences, length], out.logits [sequences, outputs]");
-}
-
-// The padded batch as rows without padding.
-data::Features ReadBatch(const io::TensorFile& file, const nn::EncoderConfig& encoder) {
-  const io::TensorView& id_tensor = Require(file, "in.input_ids");
-  if (id_tensor.shape.size() != 2) WrongShape(file, "in.input_ids");
-  const auto rows = static_cast<size_t>(id_tensor.shape[0]);
-  const auto length = static_cast<size_t>(id_tensor.shape[1]);
-  const auto ids = io::CopyToInt(id_tensor, "in.input_ids");
-  const auto mask = io::CopyToInt(Require(file, "in.attention_mask"), "in.attention_mask");
-  std::vector<int64_t> types;
-  if (const io::TensorView* tensor = file.Find("in.token_type_ids")) {
-    types = io::CopyToInt(*tensor, "in.token_type_ids");
-    if (types.size() != ids.size()) WrongShape(file, "in.token_type_ids");
-  }
-  if (mask.size() != ids.size()) WrongShape(file, "in.attention_mask");
-
-  data::Features batch;
-  batch.row_start.push_back(0);
-  for (size_t row = 0; row < rows; ++row) {
-    for (size_t i = row * length; i < (row + 1) * length; ++i) {
-      if (mask[i] == 0) continue;
-      if (ids[i] < 0 || ids[i] >= encoder.vocab_size) {
-        throw Error(fmt::format("{}: in.input_ids holds {}, the model has {} tokens", file.origin(),
-                                ids[i], encoder.vocab_size));
-      }
-      batch.ids.push_back(static_cast<int32_t>(ids[i]));
-      if (types.empty()) continue;
-      if (types[i] < 0 || types[i] >= std::max(1, encoder.type_vocab_size)) {
-        throw Error(fmt::format("{}: in.token_type_ids holds {}, the model has {} types",
-                                file.origin(), types[i], encoder.type_vocab_size));
-      }
-      batch.segments.push_back(static_cast<uint8_t>(types[i]));
-    }
-    batch.row_start.push_back(batch.tokens());
-    const int tokens = batch.length(static_cast<int64_t>(row));
-    if (tokens == 0 || tokens > encoder.longest_sequence()) {
-      throw Error(fmt::format("{}: row {} of the batch has {} tokens, the model takes 1 to {}",
-                              file.origin(), row, tokens, encoder.longest_sequence()));
-    }
-  }
-  return batch;
-}
-
-// The labels' type says what the problem is, as it does for the reference.
-void ReadLabels(const io::TensorFile& file, int outputs, data::Features* batch) {
-  const io::TensorView& tensor = Require(file, "in.labels");
-  const auto rows = static_cast<size_t>(batch->rows());
-  batch->outputs = outputs;
-  batch->has_labels = true;
-  if (!IsFloating(tensor.dtype)) {
-    batch->problem = ProblemType::kSingleLabel;
-    for (const int64_t label : io::CopyToInt(tensor, "in.labels")) {
-      if (label < 0 || label >= outputs) {
-        throw Error(fmt::format("{}: in.labels holds {}, out.logits has {} outputs", file.origin(),
-                                label, outputs));
-      }
-      batch->class_labels.push_back(static_cast<int32_t>(label));
-    }
-    if (batch->class_labels.size() != rows) WrongShape(file, "in.labels");
-    return;
-  }
-  batch->problem = tensor.shape.size() == 1 ? ProblemType::kRegression : ProblemType::kMultiLabel;
-  batch->float_labels = Floats(tensor);
-  const auto wanted = rows * static_cast<size_t>(outputs);
-  if (batch->float_labels.size() != wanted) WrongShape(file, "in.labels");
-}
 
 double Norm(const std::vector<float>& values) {
   double sum = 0;
@@ -162,7 +68,8 @@ void CompareGradients(const io::TensorFile& file, const nn::ParameterSet& parame
                               parameter.name, io::ShapeText(tensor->shape),
                               io::ShapeText(parameter.shape)));
     }
-    const std::vector<float> expected = Floats(*tensor);
+    std::vector<float> expected(static_cast<size_t>(tensor->elements()));
+    io::CopyToFloat(*tensor, expected);
     const double norm = Norm(expected);
     all_squared += norm * norm;
     entries.push_back(
@@ -199,15 +106,9 @@ ReferenceCheck CheckAgainstReference(const RunContext& ctx,
   const auto file = io::OpenSafetensors(reference);
   const auto config = io::ModelConfig::Read(model_folder);
   const nn::EncoderConfig encoder = nn::ParseEncoderConfig(config.raw(), config.origin());
-  const io::TensorView& logits_tensor = Require(*file, "out.logits");
-  const io::TensorView& loss_tensor = Require(*file, "out.loss");
-  data::Features rows = ReadBatch(*file, encoder);
-  if (logits_tensor.shape.size() != 2 || logits_tensor.shape[0] != rows.rows() ||
-      logits_tensor.shape[1] < 1 || logits_tensor.shape[1] > (1 << 20)) {
-    WrongShape(*file, "out.logits");
-  }
-  if (loss_tensor.elements() != 1) WrongShape(*file, "out.loss");
-  ReadLabels(*file, static_cast<int>(logits_tensor.shape[1]), &rows);
+  const Reference reference_values = ReadReference(*file, encoder);
+  const data::Features& rows = reference_values.rows;
+  const std::vector<float>& expected = reference_values.logits;
 
   nn::ModelOptions model_options;
   model_options.problem = rows.problem;
@@ -232,15 +133,14 @@ ReferenceCheck CheckAgainstReference(const RunContext& ctx,
   model->Reserve(batch.tokens(), batch.sequences(), true);
   model->parameters().ZeroGrads(ctx);
   ReferenceCheck check;
-  check.logit_values.resize(static_cast<size_t>(logits_tensor.elements()));
+  check.logit_values.resize(expected.size());
   const auto terms = static_cast<double>(model->LossTerms(batch.sequences()));
   check.loss_value = model->ForwardBackward(batch, {0, 0, /*enabled=*/false}, 1.0 / terms,
                                             check.logit_values, nullptr) /
                      terms;
 
-  const std::vector<float> expected = Floats(logits_tensor);
   const auto [least, most] = std::minmax_element(expected.begin(), expected.end());
-  check.loss = {"loss", std::abs(check.loss_value - Floats(loss_tensor)[0]),
+  check.loss = {"loss", std::abs(check.loss_value - reference_values.loss),
                 options.bf16 ? -1 : options.tolerance * kLossLimit};
   check.logits = {
       "logits", LargestDifference(expected, check.logit_values),

@@ -7,6 +7,29 @@
 
 namespace hagane::kernels {
 
+namespace {
+
+// -log softmax(x)[label] over `count` values that lie `stride` apart; dx as in SpanCrossEntropy.
+double CrossEntropyOfColumn(int64_t count, int64_t stride, const float* x, int32_t label,
+                            double scale, float* dx) {
+  if (label < 0 || label >= count) {
+    for (int64_t i = 0; dx != nullptr && i < count; ++i) dx[i * stride] = 0.0f;
+    return 0.0;
+  }
+  double top = static_cast<double>(x[0]);
+  for (int64_t i = 1; i < count; ++i) top = std::max(top, static_cast<double>(x[i * stride]));
+  double sum = 0;
+  for (int64_t i = 0; i < count; ++i) sum += std::exp(static_cast<double>(x[i * stride]) - top);
+  const double log_sum_exp = top + std::log(sum);
+  for (int64_t i = 0; dx != nullptr && i < count; ++i) {
+    const double p = std::exp(static_cast<double>(x[i * stride]) - log_sum_exp);
+    dx[i * stride] = static_cast<float>(scale * (p - (i == label ? 1.0 : 0.0)));
+  }
+  return log_sum_exp - static_cast<double>(x[label * stride]);
+}
+
+}  // namespace
+
 double SoftmaxCrossEntropy(int64_t rows, int64_t outputs, const float* logits,
                            const int32_t* labels, float eps, double scale, float* dlogits) {
   const double smooth = static_cast<double>(eps) / static_cast<double>(outputs);
@@ -51,6 +74,20 @@ double BinaryCrossEntropy(int64_t rows, int64_t outputs, const float* logits, co
     loss += std::max(x, 0.0) - x * y + std::log1p(std::exp(-std::abs(x)));
     if (dlogits != nullptr) {
       dlogits[i] = static_cast<float>(scale * (1.0 / (1.0 + std::exp(-x)) - y));
+    }
+  }
+  return loss;
+}
+
+double SpanCrossEntropy(int64_t sequences, const int32_t* cu_seqlens, const float* logits,
+                        const int32_t* starts, const int32_t* ends, double scale, float* dlogits) {
+  double loss = 0;
+  for (int64_t s = 0; s < sequences; ++s) {
+    const int64_t begin = cu_seqlens[s], count = cu_seqlens[s + 1] - begin;
+    for (const int side : {0, 1}) {
+      const int64_t at = 2 * begin + side;
+      loss += 0.5 * CrossEntropyOfColumn(count, 2, logits + at, side == 0 ? starts[s] : ends[s],
+                                         0.5 * scale, dlogits == nullptr ? nullptr : dlogits + at);
     }
   }
   return loss;

@@ -1,27 +1,62 @@
 #include "nn/classification_head.h"
 
+#include <algorithm>
+
+#include "base/error.h"
 #include "kernels/activation.h"
 #include "kernels/convert.h"
+#include "kernels/loss.h"
 
 namespace hagane::nn {
 
 using kernels::DropoutSite;
 
-ClassificationHead::ClassificationHead(const EncoderConfig& encoder, const HeadConfig& config,
-                                       int outputs, ParameterSet* parameters)
-    : config_(config), layer_(encoder.num_layers) {
+ClassificationHead::ClassificationHead(const EncoderConfig& encoder, const Config& config,
+                                       const ModelOptions& options, ParameterSet* parameters)
+    : config_(config),
+      problem_(options.problem),
+      label_smoothing_(options.label_smoothing),
+      layer_(encoder.num_layers) {
   const int64_t hidden = encoder.hidden_size;
   dense_ = DeclareLinear(parameters, config.dense_name, hidden, hidden, true);
-  out_ = DeclareLinear(parameters, config.out_name, hidden, outputs, true);
+  out_ = DeclareLinear(parameters, config.out_name, hidden, options.outputs, true);
 }
 
-double ClassificationHead::LinearFlopsPerSequence() const {
-  return 2.0 * static_cast<double>(dense_.in * dense_.out + out_.in * out_.out);
+double ClassificationHead::LinearFlops(const PackedBatch& batch) const {
+  return 2.0 * static_cast<double>(dense_.in * dense_.out + out_.in * out_.out) * batch.sequences();
 }
 
-ClassificationHead::Saved ClassificationHead::Plan(Arena* arena, int64_t sequences,
+double ClassificationHead::Loss(const PackedBatch& batch, double scale, const float* logits,
+                                float* dlogits) const {
+  const int64_t rows = batch.sequences();
+  switch (problem_) {
+    case ProblemType::kSingleLabel:
+      return kernels::SoftmaxCrossEntropy(rows, out_.out, logits, batch.class_labels.data(),
+                                          label_smoothing_, scale, dlogits);
+    case ProblemType::kRegression:
+      return kernels::SquaredError(rows, out_.out, logits, batch.float_labels.data(), scale,
+                                   dlogits);
+    case ProblemType::kMultiLabel:
+      return kernels::BinaryCrossEntropy(rows, out_.out, logits, batch.float_labels.data(), scale,
+                                         dlogits);
+    case ProblemType::kSpan:
+      break;
+  }
+  HAGANE_CHECK(false, "a classification head finds no spans");
+  return 0;
+}
+
+bool ClassificationHead::HasLabels(const PackedBatch& batch) const {
+  if (problem_ != ProblemType::kSingleLabel) return !batch.float_labels.empty();
+  return !batch.class_labels.empty() &&
+         std::all_of(batch.class_labels.begin(), batch.class_labels.end(),
+                     [](int32_t label) { return label >= 0; });
+}
+
+ClassificationHead::Saved ClassificationHead::Plan(Arena* arena, const Stream& x, int64_t sequences,
                                                    bool bf16_operands) const {
   Saved saved;
+  saved.x = x.value;
   saved.input = Stream::Take(arena, sequences * dense_.in, bf16_operands);
   saved.z = arena->Take<float>(sequences * dense_.out);
   saved.hidden = Stream::Take(arena, sequences * dense_.out, bf16_operands);
@@ -35,12 +70,12 @@ ClassificationHead::Saved ClassificationHead::Plan(Arena* arena, int64_t sequenc
   return saved;
 }
 
-void ClassificationHead::Forward(const Step& step, const Stream& x, const Saved& saved) const {
+void ClassificationHead::Forward(const Step& step, const Saved& saved) const {
   const RunContext& ctx = step.ctx;
   const ParameterSet& parameters = *step.parameters;
   const int64_t rows = step.sequences();
   kernels::Dropout(ctx, step.Dropout(config_.input_dropout, layer_, DropoutSite::kHeadInput),
-                   step.first_token_keys(), rows, dense_.in, x.value, saved.input.value,
+                   step.first_token_keys(), rows, dense_.in, saved.x, saved.input.value,
                    saved.input.operand.b16);
   dense_.Forward(ctx, parameters, rows, saved.input.operand, saved.z);
   kernels::ActivationForwardArgs activation;

@@ -8,10 +8,14 @@ namespace hagane::nn {
 
 class ClassificationHead {
  public:
-  ClassificationHead(const EncoderConfig& encoder, const HeadConfig& config, int outputs,
-                     ParameterSet* parameters);
+  using Config = HeadConfig;
+  static constexpr bool kFirstTokensOnly = true;
+
+  ClassificationHead(const EncoderConfig& encoder, const Config& config,
+                     const ModelOptions& options, ParameterSet* parameters);
 
   struct Saved {
+    const float* x = nullptr;  // first-token rows, [sequences, hidden]
     Stream input;              // [sequences, hidden] after the input dropout
     float* z = nullptr;        // [sequences, hidden] before the activation
     Stream hidden;             // after activation and dropout
@@ -20,18 +24,25 @@ class ClassificationHead {
     Operand dlogits_operand;
     Operand dz;  // scratch of backward
   };
-  Saved Plan(Arena* arena, int64_t sequences, bool bf16_operands) const;
+  // `x`: where the encoder will put the first-token rows, [sequences, hidden].
+  Saved Plan(Arena* arena, const Stream& x, int64_t sequences, bool bf16_operands) const;
 
-  // `x`: first-token rows, [sequences, hidden]. Writes saved.logits.
-  void Forward(const Step& step, const Stream& x, const Saved& saved) const;
+  // Writes saved.logits.
+  void Forward(const Step& step, const Saved& saved) const;
   // From saved.dlogits to dx [sequences, hidden], adding the parameters' gradients. `scratch`:
   // [sequences, hidden].
   void Backward(const Step& step, const Saved& saved, float* scratch, float* dx) const;
 
-  double LinearFlopsPerSequence() const;
+  // By the problem type (kernels/loss.h); dlogits may be null.
+  double Loss(const PackedBatch& batch, double scale, const float* logits, float* dlogits) const;
+  // Every sequence has a label.
+  bool HasLabels(const PackedBatch& batch) const;
+  double LinearFlops(const PackedBatch& batch) const;
 
  private:
-  const HeadConfig config_;
+  const Config config_;
+  const ProblemType problem_;
+  const float label_smoothing_;
   int layer_;  // of the dropout keys: one above the last encoder layer
   Linear dense_, out_;
 };

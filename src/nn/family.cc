@@ -78,8 +78,10 @@ EncoderConfig ParseEncoderConfig(const nlohmann::ordered_json& config, const std
   return encoder;
 }
 
-std::string ArchitectureName(const nlohmann::ordered_json& config, const std::string& origin) {
-  return FindFamily(io::ModelConfig(config, origin)).architecture;
+std::string ArchitectureName(const nlohmann::ordered_json& config, const std::string& origin,
+                             ProblemType problem) {
+  return FindFamily(io::ModelConfig(config, origin)).class_prefix +
+         (problem == ProblemType::kSpan ? "ForQuestionAnswering" : "ForSequenceClassification");
 }
 
 EmbeddingNames BertEmbeddingNames(const std::string& projection) {

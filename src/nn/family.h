@@ -26,11 +26,14 @@ struct LayerNames {
 struct Family {
   std::string model_type;    // config.json's
   std::string base_prefix;   // "bert."
-  std::string architecture;  // "BertForSequenceClassification"
+  std::string class_prefix;  // "Bert", of "BertForSequenceClassification"
   EmbeddingNames embeddings;
   LayerNames (*layer_names)(int layer);
   EncoderConfig (*parse_encoder)(const io::ModelConfig& config);
   HeadConfig (*parse_head)(const io::ModelConfig& config);
+  // Key of the dropout in front of qa_outputs and its default; null: there is none.
+  const char* span_dropout_key = nullptr;
+  float span_dropout = 0.0f;
 };
 
 const Family& BertFamily();

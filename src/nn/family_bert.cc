@@ -7,7 +7,7 @@ const Family& BertFamily() {
   static const Family family = {
       .model_type = "bert",
       .base_prefix = "bert.",
-      .architecture = "BertForSequenceClassification",
+      .class_prefix = "Bert",
       .embeddings = BertEmbeddingNames(),
       .layer_names = BertLayerNames,
       .parse_encoder = ParseBertKeys,

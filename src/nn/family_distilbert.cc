@@ -44,7 +44,7 @@ const Family& DistilBertFamily() {
   static const Family family = {
       .model_type = "distilbert",
       .base_prefix = "distilbert.",
-      .architecture = "DistilBertForSequenceClassification",
+      .class_prefix = "DistilBert",
       .embeddings = {.word = "embeddings.word_embeddings",
                      .position = "embeddings.position_embeddings",
                      .segment = "",
@@ -61,6 +61,8 @@ const Family& DistilBertFamily() {
             head.out_name = "classifier";
             return head;
           },
+      .span_dropout_key = "qa_dropout",
+      .span_dropout = 0.1f,
   };
   return family;
 }

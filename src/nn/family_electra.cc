@@ -21,7 +21,7 @@ const Family& ElectraFamily() {
   static const Family family = {
       .model_type = "electra",
       .base_prefix = "electra.",
-      .architecture = "ElectraForSequenceClassification",
+      .class_prefix = "Electra",
       .embeddings = BertEmbeddingNames("embeddings_project"),
       .layer_names = BertLayerNames,
       .parse_encoder = ParseElectraKeys,

@@ -21,7 +21,7 @@ const Family& RobertaFamily() {
   static const Family family = {
       .model_type = "roberta",
       .base_prefix = "roberta.",
-      .architecture = "RobertaForSequenceClassification",
+      .class_prefix = "Roberta",
       .embeddings = BertEmbeddingNames(),
       .layer_names = BertLayerNames,
       .parse_encoder = ParseRobertaKeys,

@@ -1,4 +1,4 @@
-// An encoder with a sequence-classification head: parameters, forward, backward.
+// An encoder with a head for sequences or for answer spans: parameters, forward, backward.
 //
 //   auto model = nn::LoadModel(ctx, folder, config, options, &report);
 //   model->Reserve(largest_tokens, largest_sequences);
@@ -105,8 +105,10 @@ std::string SupportedModelTypes();
 // The encoder config.json describes. Throws an Error naming key and value for what is unsupported
 // (another model_type, position_embedding_type other than absolute, ...). `origin` names the file.
 EncoderConfig ParseEncoderConfig(const nlohmann::ordered_json& config, const std::string& origin);
-// config.json's "architectures" entry of the sequence-classification model: "BertForSequence...".
-std::string ArchitectureName(const nlohmann::ordered_json& config, const std::string& origin);
+// config.json's "architectures" entry: "BertForSequenceClassification", or, for spans,
+// "BertForQuestionAnswering".
+std::string ArchitectureName(const nlohmann::ordered_json& config, const std::string& origin,
+                             ProblemType problem = ProblemType::kSingleLabel);
 
 // Builds the model of `config` and reads its weights from `folder` (io::OpenModelWeights).
 std::unique_ptr<Model> LoadModel(const RunContext& ctx, const std::filesystem::path& folder,

@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "io/tensor_file.h"
-#include "nn/sequence_classifier.h"
+#include "nn/encoder_model.h"
 
 namespace hagane::nn {
 
@@ -121,6 +121,20 @@ void FillFromFile(const io::TensorFile& file, const std::string& base_prefix,
   }
 }
 
+std::unique_ptr<Model> MakeModel(const RunContext& ctx, const Family& family,
+                                 const io::ModelConfig& config, const EncoderConfig& encoder,
+                                 const ModelOptions& options) {
+  if (options.problem != ProblemType::kSpan) {
+    return std::make_unique<SequenceClassifier>(ctx, family, encoder, family.parse_head(config),
+                                                options);
+  }
+  SpanHead::Config head;
+  if (family.span_dropout_key != nullptr) {
+    head.dropout = Probability(config, family.span_dropout_key, family.span_dropout);
+  }
+  return std::make_unique<QuestionAnswerer>(ctx, family, encoder, head, options);
+}
+
 }  // namespace
 
 std::unique_ptr<Model> LoadModel(const RunContext& ctx, const std::filesystem::path& folder,
@@ -129,8 +143,7 @@ std::unique_ptr<Model> LoadModel(const RunContext& ctx, const std::filesystem::p
   const io::ModelConfig model_config(config, origin);
   const Family& family = FindFamily(model_config);
   const EncoderConfig encoder = ParseEncoderConfig(config, origin);
-  const HeadConfig head = family.parse_head(model_config);
-  auto model = std::make_unique<SequenceClassifier>(ctx, family, encoder, head, options);
+  std::unique_ptr<Model> model = MakeModel(ctx, family, model_config, encoder, options);
   ParameterSet& parameters = model->parameters();
   if (options.init_from_scratch) {
     for (const Parameter& parameter : parameters.list()) {

@@ -1,4 +1,4 @@
-// The sequence-classification models of the oracle: loss, logits and every gradient, on one thread
+// The models of the oracle: loss, logits and every gradient, on one thread
 // and on two (the same bits), and in bf16.
 #include <gtest/gtest.h>
 
@@ -56,7 +56,8 @@ TEST_P(VerifyTest, Bf16LogitsStayWithinTheirRange) {
 
 INSTANTIATE_TEST_SUITE_P(Models, VerifyTest,
                          ::testing::Values("bert-glue", "bert-multilabel", "bert-regression",
-                                           "distilbert-glue", "electra-glue", "roberta-glue"),
+                                           "distilbert-glue", "electra-glue", "roberta-glue",
+                                           "bert-qa", "distilbert-qa", "roberta-qa"),
                          [](const auto& test) {
                            std::string name = test.param;
                            name.erase(name.find('-'), 1);

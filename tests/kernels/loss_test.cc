@@ -92,6 +92,52 @@ TEST(SoftmaxCrossEntropy, LargeLogitsStayFinite) {
   }
 }
 
+TEST(SpanCrossEntropy, LossAndGradientAreThoseOfEachSequencesOwnSoftmax) {
+  const std::vector<int32_t> cu_seqlens = {0, 1, 5, 22};
+  const std::vector<int32_t> starts = {0, 3, 16}, ends = {0, 1, 0};
+  const std::vector<float> logits = RandomValues(44, 1, 4.0f);
+  const auto definition = [&](const std::vector<double>& x) {
+    double loss = 0;
+    for (size_t s = 0; s < 3; ++s) {
+      const auto begin = static_cast<size_t>(cu_seqlens[s]);
+      const auto end = static_cast<size_t>(cu_seqlens[s + 1]);
+      for (size_t side = 0; side < 2; ++side) {
+        const auto label = static_cast<size_t>(side == 0 ? starts[s] : ends[s]);
+        double total = 0;
+        for (size_t t = begin; t < end; ++t) total += std::exp(x[2 * t + side]);
+        loss -= 0.5 * std::log(std::exp(x[2 * (begin + label) + side]) / total);
+      }
+    }
+    return loss;
+  };
+  Guarded<float> dlogits(44, 1);
+  const auto compute = [&](float* d) {
+    return SpanCrossEntropy(3, cu_seqlens.data(), logits.data(), starts.data(), ends.data(), 0.25,
+                            d);
+  };
+  const double loss = compute(dlogits.data());
+  EXPECT_NEAR(loss, definition(Widened(logits)), 1e-10 * (1 + loss));
+  ExpectSlopes(definition, logits, dlogits.span(), 0.25, "spans");
+  EXPECT_EQ(compute(nullptr), loss);
+}
+
+TEST(SpanCrossEntropy, LabelsOutsideTheirSequenceAreIgnored) {
+  const std::vector<int32_t> cu_seqlens = {0, 3, 6};
+  const std::vector<float> logits = RandomValues(12, 1, 4.0f);
+  const std::vector<int32_t> outside = {3, -1}, inside = {1, 2};
+  std::vector<float> dlogits(12, 9.0f);
+  const double ends_only = SpanCrossEntropy(2, cu_seqlens.data(), logits.data(), outside.data(),
+                                            inside.data(), 1.0, dlogits.data());
+  EXPECT_GT(ends_only, 0);
+  for (size_t token = 0; token < 6; ++token) {
+    EXPECT_EQ(dlogits[2 * token], 0.0f);
+    EXPECT_NE(dlogits[2 * token + 1], 0.0f);
+  }
+  EXPECT_EQ(SpanCrossEntropy(2, cu_seqlens.data(), logits.data(), outside.data(), outside.data(),
+                             1.0, nullptr),
+            0.0);
+}
+
 TEST(SquaredError, LossAndGradientAreTheDefinitions) {
   for (const int64_t rows : {0, 1, 33}) {
     for (const int64_t outputs : {1, 3}) {

@@ -88,6 +88,10 @@ INSTANTIATE_TEST_SUITE_P(Families, Gradient,
                                          Setting{"electra", ProblemType::kSingleLabel, 3, 0.0f},
                                          Setting{"bert", ProblemType::kRegression, 1, 0.0f},
                                          Setting{"bert", ProblemType::kMultiLabel, 4, 0.0f},
+                                         Setting{"bert", ProblemType::kSpan, 2, 0.0f},
+                                         Setting{"distilbert", ProblemType::kSpan, 2, 0.0f},
+                                         Setting{"roberta", ProblemType::kSpan, 2, 0.0f},
+                                         Setting{"electra", ProblemType::kSpan, 2, 0.0f},
                                          Setting{"bert", ProblemType::kSingleLabel, 3, 0.1f}),
                          [](const auto& test) {
                            return test.param.model_type + "_" +
@@ -96,11 +100,14 @@ INSTANTIATE_TEST_SUITE_P(Families, Gradient,
                          });
 
 std::vector<float> GradientOf(const RunContext& ctx, const std::vector<int>& lengths, bool bf16,
-                              uint32_t first_sample = 0) {
+                              uint32_t first_sample = 0,
+                              ProblemType problem = ProblemType::kSingleLabel) {
   ModelOptions options;
-  options.outputs = 3;
+  options.problem = problem;
+  options.outputs = problem == ProblemType::kSpan ? 2 : 3;
   options.bf16 = bf16;
-  auto model = SmallModel(ctx, "bert", options);
+  // DistilBERT has dropout in front of its span head.
+  auto model = SmallModel(ctx, problem == ProblemType::kSpan ? "distilbert" : "bert", options);
   model->parameters().ZeroGrads(ctx);
   model->ForwardBackward(SmallBatch(*model, lengths, first_sample), {1, 2, true}, 0.25, {},
                          nullptr);
@@ -108,25 +115,34 @@ std::vector<float> GradientOf(const RunContext& ctx, const std::vector<int>& len
           model->parameters().grads() + model->parameters().flat_size()};
 }
 
+constexpr ProblemType kBothHeads[] = {ProblemType::kSingleLabel, ProblemType::kSpan};
+
 TEST(Model, BitsDoNotDependOnThreads) {
-  for (const bool bf16 : {false, true}) {
-    const auto one = GradientOf(TestContext(1), {7, 12, 1, 18, 4, 9}, bf16);
-    EXPECT_EQ(one, GradientOf(TestContext(2), {7, 12, 1, 18, 4, 9}, bf16));
-    EXPECT_EQ(one, GradientOf(TestContext(3), {7, 12, 1, 18, 4, 9}, bf16));
+  for (const ProblemType problem : kBothHeads) {
+    for (const bool bf16 : {false, true}) {
+      const auto gradient = [&](int threads) {
+        return GradientOf(TestContext(threads), {7, 12, 1, 18, 4, 9}, bf16, 0, problem);
+      };
+      const auto one = gradient(1);
+      EXPECT_EQ(one, gradient(2));
+      EXPECT_EQ(one, gradient(3));
+    }
   }
 }
 
 TEST(Model, GradientOfABatchIsTheSumOverItsSequences) {
   const RunContext ctx = TestContext();
-  const auto together = GradientOf(ctx, {7, 12, 3}, false);
-  std::vector<double> sum(together.size(), 0.0);
   const std::vector<int> lengths = {7, 12, 3};
-  for (uint32_t s = 0; s < 3; ++s) {
-    const auto alone = GradientOf(ctx, {lengths[s]}, false, s);
-    for (size_t i = 0; i < sum.size(); ++i) sum[i] += double{alone[i]};
-  }
-  for (size_t i = 0; i < sum.size(); ++i) {
-    ASSERT_NEAR(together[i], sum[i], 1e-5 + 1e-4 * std::abs(sum[i])) << i;
+  for (const ProblemType problem : kBothHeads) {
+    const auto together = GradientOf(ctx, lengths, false, 0, problem);
+    std::vector<double> sum(together.size(), 0.0);
+    for (uint32_t s = 0; s < 3; ++s) {
+      const auto alone = GradientOf(ctx, {lengths[s]}, false, s, problem);
+      for (size_t i = 0; i < sum.size(); ++i) sum[i] += double{alone[i]};
+    }
+    for (size_t i = 0; i < sum.size(); ++i) {
+      ASSERT_NEAR(together[i], sum[i], 1e-5 + 1e-4 * std::abs(sum[i])) << i;
+    }
   }
 }
 
@@ -145,15 +161,20 @@ TEST(Model, GradientReadyCoversTheBufferFromTheEnd) {
 
 TEST(Model, EvaluationEqualsTrainingForwardWithoutDropout) {
   const RunContext ctx = TestContext();
-  ModelOptions options;
-  options.outputs = 3;
-  for (const char* family : {"bert", "distilbert", "roberta", "electra"}) {
-    auto model = SmallModel(ctx, family, options);
-    const PackedBatch batch = SmallBatch(*model, {6, 2, 11});
-    std::vector<float> trained(9), evaluated(9);
-    const double loss = model->ForwardBackward(batch, {1, 1, false}, 1.0, trained, nullptr);
-    EXPECT_EQ(model->Evaluate(batch, evaluated), loss);
-    EXPECT_EQ(trained, evaluated);
+  for (const ProblemType problem : kBothHeads) {
+    ModelOptions options;
+    options.problem = problem;
+    for (const char* family : {"bert", "distilbert", "roberta", "electra"}) {
+      auto model = SmallModel(ctx, family, options);
+      const PackedBatch batch = SmallBatch(*model, {6, 2, 11});
+      const auto logits = static_cast<size_t>(model->LogitRows(batch) * 2);
+      EXPECT_EQ(logits, problem == ProblemType::kSpan ? 38u : 6u);
+      std::vector<float> trained(logits), evaluated(logits);
+      const double loss = model->ForwardBackward(batch, {1, 1, false}, 1.0, trained, nullptr);
+      EXPECT_GT(loss, 0);
+      EXPECT_EQ(model->Evaluate(batch, evaluated), loss);
+      EXPECT_EQ(trained, evaluated);
+    }
   }
 }
 

@@ -74,7 +74,11 @@ inline PackedBatch SmallBatch(const Model& model, const std::vector<int>& length
     batch.samples.push_back(sample);
     batch.cu_seqlens.push_back(static_cast<int32_t>(batch.ids.size()));
     const auto outputs = static_cast<unsigned>(model.options().outputs);
-    if (model.options().problem == ProblemType::kSingleLabel) {
+    if (model.options().problem == ProblemType::kSpan) {
+      const auto length = static_cast<unsigned>(lengths[s]);
+      batch.start_labels.push_back(static_cast<int32_t>(engine() % length));
+      batch.end_labels.push_back(static_cast<int32_t>(engine() % length));
+    } else if (model.options().problem == ProblemType::kSingleLabel) {
       batch.class_labels.push_back(static_cast<int32_t>(engine() % outputs));
     } else {
       for (unsigned o = 0; o < outputs; ++o) {

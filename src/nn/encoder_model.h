@@ -1,21 +1,19 @@
-// Embeddings, layers and classification head put together: the Model of this version.
+// An encoder with a head on it: the models of this program.
 #pragma once
 
-#include <vector>
-
 #include "nn/classification_head.h"
-#include "nn/embeddings.h"
-#include "nn/encoder_layer.h"
-#include "nn/family.h"
-#include "nn/model.h"
+#include "nn/encoder.h"
+#include "nn/span_head.h"
 
 namespace hagane::nn {
 
-class SequenceClassifier : public Model {
+// Head is ClassificationHead or SpanHead: a class with the members that both have.
+template <class Head>
+class EncoderModel final : public Model {
  public:
   // Declares and allocates all parameters (zeros); weights.cc fills them.
-  SequenceClassifier(const RunContext& ctx, const Family& family, const EncoderConfig& encoder,
-                     const HeadConfig& head, const ModelOptions& options);
+  EncoderModel(const RunContext& ctx, const Family& family, const EncoderConfig& encoder,
+               const typename Head::Config& head, const ModelOptions& options);
 
   const EncoderConfig& config() const override { return config_; }
   const ModelOptions& options() const override { return options_; }
@@ -26,34 +24,34 @@ class SequenceClassifier : public Model {
   double ForwardBackward(const PackedBatch& batch, const DropoutKey& dropout, double scale,
                          std::span<float> logits, const GradientReady& ready) override;
   double Evaluate(const PackedBatch& batch, std::span<float> logits) override;
-  double ForwardFlops(const PackedBatch& batch) const override;
+  double ForwardFlops(const PackedBatch& batch) const override {
+    return encoder_.Flops(batch) + head_.LinearFlops(batch);
+  }
   void ParametersChanged() override { parameters_.RefreshCopies(ctx_); }
 
  private:
-  // Everything one pass needs, laid out in the arena. Without `training` the layers share two sets.
   struct Plan {
-    Embeddings::Saved embeddings;
-    std::vector<EncoderLayer::Saved> layers;
-    ClassificationHead::Saved head;
-    EncoderLayer::Workspace work;
-    float* gradient = nullptr;  // [tokens, hidden]
+    Encoder::Saved encoder;
+    typename Head::Saved head;
   };
   Plan MakePlan(Arena* arena, int64_t tokens, int64_t sequences, bool training) const;
-  Plan Prepare(int64_t tokens, int64_t sequences, bool training);
-  Step MakeStep(const PackedBatch& batch, const DropoutKey& dropout);
-  void Forward(const Step& step, Plan* plan) const;
-  double Loss(const PackedBatch& batch, double scale, const ClassificationHead::Saved& head,
-              float* dlogits) const;
+  // Forward of `batch` in the arena.
+  Plan Forward(const Step& step, bool training, std::span<float> logits);
+  Step MakeStep(const PackedBatch& batch, const DropoutKey& dropout, bool training);
 
   const RunContext& ctx_;
   const EncoderConfig config_;
   const ModelOptions options_;
   ParameterSet parameters_;
-  std::vector<EncoderLayer> layers_;
-  std::unique_ptr<Embeddings> embeddings_;
-  std::unique_ptr<ClassificationHead> head_;
+  Encoder encoder_;
+  Head head_;
   Arena arena_;
   std::vector<uint32_t> zeros_;  // Step::first_token_indices
 };
+
+using SequenceClassifier = EncoderModel<ClassificationHead>;
+using QuestionAnswerer = EncoderModel<SpanHead>;
+extern template class EncoderModel<ClassificationHead>;
+extern template class EncoderModel<SpanHead>;
 
 }  // namespace hagane::nn
