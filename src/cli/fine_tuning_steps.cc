@@ -68,6 +68,12 @@ train::Trainer* FineTuningRun::Evaluator() {
 bool FineTuningRun::Train() {
   trained_ = trainer_->Train();
   if (trained_.interrupted) return false;
+  if (trained_.skipped_updates > 0) {
+    console_->Warning(
+        fmt::format("{} of {} updates were left out: their loss or gradient was not "
+                    "finite",
+                    trained_.skipped_updates, trained_.steps));
+  }
   train_metrics_ = {
       {"train_runtime", PythonRound(trained_.runtime_seconds, 4)},
       {"train_samples_per_second", PythonRound(trained_.samples_per_second, 3)},

@@ -101,6 +101,8 @@ void RunReporter::OnEvaluationEnd() {
 
 void RunReporter::OnMessage(const std::string& line) { console_->Info(line); }
 
+void RunReporter::OnWarning(const std::string& line) { console_->Warning(line); }
+
 void RunReporter::OnTrainEnd() {
   training_ = false;
   console_->ShowStatus("");

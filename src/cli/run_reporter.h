@@ -37,6 +37,7 @@ class RunReporter : public train::TrainObserver {
   void OnEvaluationProgress(int64_t done, int64_t examples) override;
   void OnEvaluationEnd() override;
   void OnMessage(const std::string& line) override;
+  void OnWarning(const std::string& line) override;
   void OnTrainEnd() override;
   bool StopRequested() override;
 

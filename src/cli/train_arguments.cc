@@ -162,6 +162,7 @@ train::TrainOptions MakeTrainOptions(const ParsedFlags& flags) {
   if (flags.given("data_seed"))
     options.data_seed = static_cast<uint64_t>(IntFrom(flags, "data_seed", 0));
   options.ignore_data_skip = flags.Bool("ignore_data_skip");
+  if (flags.String("nan_policy") == "skip") options.nan_policy = train::NanPolicy::kSkip;
   options.optimizer = MakeOptimizer(flags);
   options.schedule = MakeSchedule(flags);
   FillIntervals(flags, &options);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -71,9 +72,15 @@ std::map<std::string, Candidate> ByModelName(const io::TensorFile& file,
       "model again; to start from random weights pass --init_from_scratch");
 }
 
-void ReadInto(const io::TensorView& tensor, const Parameter& parameter, float* values) {
-  io::CopyToFloat(tensor,
-                  std::span<float>(values + parameter.offset, static_cast<size_t>(parameter.size)));
+// One value that is not finite makes all logits so: better said here than after the first update.
+void ReadInto(const io::TensorFile& file, const io::TensorView& tensor, const Parameter& parameter,
+              float* values) {
+  const std::span<float> target(values + parameter.offset, static_cast<size_t>(parameter.size));
+  io::CopyToFloat(tensor, target);
+  if (std::all_of(target.begin(), target.end(), [](float x) { return std::isfinite(x); })) return;
+  throw Error(fmt::format("{}: tensor {} holds values that are NaN or infinite", file.origin(),
+                          parameter.name),
+              "the model diverged before it was saved, or the file is damaged; take another one");
 }
 
 void FillFromFile(const io::TensorFile& file, const std::string& base_prefix,
@@ -96,7 +103,7 @@ void FillFromFile(const io::TensorFile& file, const std::string& base_prefix,
     used.insert(parameter.name);
     const io::TensorView& tensor = *found->second.tensor;
     if (tensor.shape == parameter.shape) {
-      ReadInto(tensor, parameter, parameters->values());
+      ReadInto(file, tensor, parameter, parameters->values());
       ++report->loaded;
       continue;
     }
@@ -173,7 +180,7 @@ void ReloadWeights(const std::filesystem::path& folder, Model* model) {
           "the checkpoint is of another model; choose another output folder or pass "
           "--overwrite_output_dir");
     }
-    ReadInto(*tensor, parameter, parameters.values());
+    ReadInto(*file, *tensor, parameter, parameters.values());
   }
   model->ParametersChanged();
 }

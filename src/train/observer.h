@@ -56,6 +56,8 @@ class TrainObserver {
   virtual void OnEvaluationEnd() {}
   // "Saving model checkpoint to D", "Deleting older checkpoint [D] ...", "Loading best model ..."
   virtual void OnMessage(const std::string& /*line*/) {}
+  // What a person should look at, though training goes on.
+  virtual void OnWarning(const std::string& /*line*/) {}
   virtual void OnTrainEnd() {}
   // Looked at between steps and evaluation batches: true ends the run after saving a checkpoint.
   virtual bool StopRequested() { return false; }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/error.h"
 #include "kernels/adamw.h"
 
 namespace hagane::train {
@@ -25,9 +26,12 @@ Optimizer::Optimizer(const RunContext& ctx, const OptimizerOptions& options,
   }
 }
 
-double Optimizer::Step(double learning_rate) {
-  const double norm =
-      std::sqrt(kernels::SumOfSquares(ctx_, parameters_->flat_size(), parameters_->grads()));
+double Optimizer::GradientNorm() const {
+  return std::sqrt(kernels::SumOfSquares(ctx_, parameters_->flat_size(), parameters_->grads()));
+}
+
+void Optimizer::Step(double learning_rate, double norm) {
+  HAGANE_CHECK(std::isfinite(norm), "an update with a gradient that is not finite");
   float clip = 1.0f;
   if (options_.max_grad_norm > 0) {
     clip = static_cast<float>(std::min(1.0, options_.max_grad_norm / (norm + 1e-6)));
@@ -51,7 +55,6 @@ double Optimizer::Step(double learning_rate) {
     kernels::AdamW(ctx_, args);
   }
   parameters_->ZeroGrads(ctx_);
-  return norm;
 }
 
 }  // namespace hagane::train

@@ -16,9 +16,11 @@ class Optimizer {
   // `parameters` must outlive the optimizer.
   Optimizer(const RunContext& ctx, const OptimizerOptions& options, nn::ParameterSet* parameters);
 
-  // One update with the gradients in the ParameterSet, which are zeroed afterwards. Returns the
-  // global L2 norm of the gradients before clipping.
-  double Step(double learning_rate);
+  // The global L2 norm of the gradients in the ParameterSet.
+  double GradientNorm() const;
+  // One update with those gradients, which are zeroed afterwards. `norm`: GradientNorm(), for
+  // clipping; it must be finite, or every weight would become NaN.
+  void Step(double learning_rate, double norm);
 
   // Updates done; moments in the layout of the flat buffers.
   int64_t steps() const { return steps_; }

@@ -65,6 +65,12 @@ struct BestModelOptions {
   bool greater_is_better = false;
 };
 
+// What to do about an update whose loss or gradient is NaN or infinite. Neither applies it.
+enum class NanPolicy {
+  kStop,  // save the state before it and throw an Error that names step, tensor and rows
+  kSkip,  // go on without it: weights and moments stay, the schedule and the order move on
+};
+
 struct TrainOptions {
   std::filesystem::path output_dir;
   int64_t train_batch_size = 8;  // per process
@@ -77,6 +83,7 @@ struct TrainOptions {
   uint64_t seed = 42;
   std::optional<uint64_t> data_seed;  // sample order; absent: seed
   bool ignore_data_skip = false;
+  NanPolicy nan_policy = NanPolicy::kStop;
   std::optional<std::filesystem::path> resume_from;  // a checkpoint folder
 
   OptimizerOptions optimizer;

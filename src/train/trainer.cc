@@ -12,6 +12,7 @@
 #include "data/sampler.h"
 #include "io/checkpoint.h"
 #include "train/checkpoint.h"
+#include "train/not_finite.h"
 #include "train/optimizer.h"
 #include "train/schedule.h"
 
@@ -68,6 +69,7 @@ struct Trainer::Progress {
   int64_t examples_seen = 0, tokens_seen = 0;
   double useful_flops = 0, step_seconds = 0;
   double grad_norm = 0, learning_rate = 0;
+  int64_t skipped_updates = 0;
   bool logged_this_step = false, saved_this_step = false;
 };
 
@@ -159,29 +161,69 @@ void Trainer::Resume(Progress* progress) {
   plan.resumed_epoch = static_cast<double>(progress->first_epoch);
 }
 
+double Trainer::MicroBatch(std::span<const int64_t> rows, int64_t sample, int64_t micro,
+                           double scale, StepReport* report) {
+  PackedBatch batch;
+  data::PackRows(*train_, rows, static_cast<uint32_t>(sample), position_rule_, &batch);
+  const auto stream = static_cast<uint32_t>(state_.global_step * options_.accumulation + micro);
+  report->tokens += batch.tokens();
+  report->flops += 3.0 * model_->ForwardFlops(batch);
+  return model_->ForwardBackward(batch, {options_.seed, stream, true}, scale, {}, nullptr);
+}
+
+void Trainer::RefuseUpdate(std::span<const int64_t> rows, int64_t first, double loss, double norm,
+                           Progress* progress) {
+  const std::string tensor = FirstNotFinite(model_->parameters());
+  // Each row once more by itself; its dropout does not depend on its neighbours.
+  const std::vector<int64_t> bad = RowsNotFinite(rows, [&](size_t i) {
+    model_->parameters().ZeroGrads(ctx_);
+    StepReport ignored;
+    const auto at = static_cast<int64_t>(i);
+    const double alone =
+        MicroBatch(rows.subspan(i, 1), first + at, at / options_.train_batch_size, 1.0, &ignored);
+    return std::isfinite(alone) && std::isfinite(optimizer_->GradientNorm());
+  });
+  model_->parameters().ZeroGrads(ctx_);
+  const std::string what = fmt::format(
+      "update {}: the loss is {} and the gradient norm {}; the first to be so is {}, because of {}",
+      state_.global_step + 1, loss, norm, tensor, DescribeRows(bad, rows.size()));
+  if (options_.nan_policy == NanPolicy::kSkip) {
+    ++progress->skipped_updates;
+    observer_->OnWarning(what + "; this update is left out");
+    return;
+  }
+  const bool anything_new = state_.global_step > progress->plan.first_step;
+  if (anything_new && !progress->saved_this_step) SaveCheckpoint();
+  throw Error(
+      what, fmt::format("{} lower --learning_rate, correct the rows, or pass --nan_policy skip to "
+                        "leave such updates out",
+                        state_.global_step > 0 ? "the state before it is saved;"
+                                               : "look at the "
+                                                 "weights the run started from;"));
+}
+
 StepReport Trainer::Update(std::span<const int64_t> rows, int64_t first, Progress* progress) {
   const auto start = Clock::now();
   const auto update_rows = static_cast<int64_t>(rows.size());
   const double terms = static_cast<double>(model_->LossTerms(update_rows));
   StepReport report;
   double loss_sum = 0;
-  PackedBatch batch;
   for (int64_t micro = 0; micro * options_.train_batch_size < update_rows; ++micro) {
     const int64_t begin = micro * options_.train_batch_size;
     const int64_t count = std::min(options_.train_batch_size, update_rows - begin);
-    data::PackRows(*train_, rows.subspan(static_cast<size_t>(begin), static_cast<size_t>(count)),
-                   static_cast<uint32_t>(first + begin), position_rule_, &batch);
-    const auto stream = static_cast<uint32_t>(state_.global_step * options_.accumulation + micro);
-    loss_sum +=
-        model_->ForwardBackward(batch, {options_.seed, stream, true}, 1.0 / terms, {}, nullptr);
-    report.tokens += batch.tokens();
-    report.flops += 3.0 * model_->ForwardFlops(batch);
+    loss_sum += MicroBatch(rows.subspan(static_cast<size_t>(begin), static_cast<size_t>(count)),
+                           first + begin, micro, 1.0 / terms, &report);
   }
   progress->learning_rate =
       options_.optimizer.learning_rate * ScheduleFactor(options_.schedule, state_.global_step,
                                                         progress->plan.max_steps,
                                                         options_.optimizer.learning_rate);
-  progress->grad_norm = optimizer_->Step(progress->learning_rate);
+  progress->grad_norm = optimizer_->GradientNorm();
+  if (std::isfinite(loss_sum) && std::isfinite(progress->grad_norm)) {
+    optimizer_->Step(progress->learning_rate, progress->grad_norm);
+  } else {
+    RefuseUpdate(rows, first, loss_sum / terms, progress->grad_norm, progress);
+  }
   ++state_.global_step;
 
   report.step = state_.global_step;
@@ -402,6 +444,7 @@ TrainResult Trainer::Train() {
   result.tokens_seen = progress.tokens_seen;
   result.useful_flops = progress.useful_flops;
   result.step_seconds = progress.step_seconds;
+  result.skipped_updates = progress.skipped_updates;
   result.best_checkpoint = state_.best_model_checkpoint;
   if (!result.interrupted && options_.best.load_at_end && !result.best_checkpoint.empty()) {
     observer_->OnMessage(fmt::format("Loading best model from {} (score: {}).",

@@ -34,6 +34,7 @@ struct TrainResult {
   double useful_flops = 0;
   double step_seconds = 0;      // in updates alone, without evaluation and saving
   std::string best_checkpoint;  // empty: none
+  int64_t skipped_updates = 0;  // by NanPolicy::kSkip, in this process's run
 };
 
 struct EvaluationResult {
@@ -84,6 +85,13 @@ class Trainer {
   void Resume(Progress* progress);
   // One update on `rows` of the epoch's order, starting at `first`. Returns its report.
   StepReport Update(std::span<const int64_t> rows, int64_t first, Progress* progress);
+  // The loss sum of one micro-batch of an update; adds its gradients. `sample`: of its first row in
+  // the epoch's order, `micro` counts in the update. Adds to report's tokens and flops.
+  double MicroBatch(std::span<const int64_t> rows, int64_t sample, int64_t micro, double scale,
+                    StepReport* report);
+  // An update whose loss or gradient is not finite, by the policy. The gradients are used up.
+  void RefuseUpdate(std::span<const int64_t> rows, int64_t first, double loss, double norm,
+                    Progress* progress);
   // Log, evaluate, save, in the reference's order, where they are due. False: stop was requested.
   bool AfterUpdate(const StepReport& step, bool epoch_end, Progress* progress);
   void LogInterval(Progress* progress);

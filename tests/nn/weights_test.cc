@@ -102,6 +102,21 @@ TEST_F(Weights, MissingEncoderTensorStopsAndIsNamed) {
   EXPECT_NE(MessageOf(ModelOptions{}).find(gone), std::string::npos);
 }
 
+TEST_F(Weights, ATensorThatIsNotFiniteStopsAndIsNamed) {
+  const Parameter& last = model_->parameters().list().back();
+  for (const float bad : {NAN, INFINITY, -INFINITY}) {
+    model_->parameters().values()[last.offset + last.size - 1] = bad;
+    SaveWeights(*model_, folder_ / "model.safetensors");
+    LoadReport report;
+    try {
+      Load(ModelOptions{}, &report);
+      ADD_FAILURE() << bad << " was loaded";
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find(last.name), std::string::npos) << error.what();
+    }
+  }
+}
+
 TEST_F(Weights, MissingPoolerIsNewAndReported) {
   Save([&](std::string name) {
     return name.find("pooler") != std::string::npos ? std::string() : name;
