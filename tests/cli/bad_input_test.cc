@@ -209,7 +209,7 @@ TEST_F(BadInputTest, ReferenceFilesOfVerify) {
               1, "nowhere.safetensors");
   ExpectError(RunProgram({"verify", "--model", run_.Path("trained"), "--reference",
                           run_.Path("trained/model.safetensors")}),
-              1, "out.logits");
+              1, "in.input_ids");
 }
 
 TEST_F(BadInputTest, GlueWithoutData) {
