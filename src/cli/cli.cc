@@ -24,8 +24,8 @@ struct Command {
 };
 
 constexpr Command kCommands[] = {
-    {"run_glue", RunGlueCommand},  {"score", ScoreCommand}, {"verify", VerifyCommand},
-    {"tokenize", TokenizeCommand}, {"bench", BenchCommand},
+    {"run_glue", RunGlueCommand}, {"run_qa", RunQaCommand},      {"score", ScoreCommand},
+    {"verify", VerifyCommand},    {"tokenize", TokenizeCommand}, {"bench", BenchCommand},
 };
 
 const Command* FindCommand(std::string name) {

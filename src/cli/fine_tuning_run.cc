@@ -98,6 +98,10 @@ nn::ModelOptions FineTuningRun::ModelOptionsOf(bool bf16) const {
   return options;
 }
 
+std::string FineTuningRun::ArchitectureName() const {
+  return nn::ArchitectureName(config_->raw(), config_->origin(), task_->model_options().problem);
+}
+
 void FineTuningRun::LoadWeights() {
   // An evaluation alone may as well be in bf16 from the start.
   const bool bf16 = arguments_.bf16 || (arguments_.bf16_full_eval && !arguments_.do_train);
@@ -105,7 +109,7 @@ void FineTuningRun::LoadWeights() {
     model_ = nn::LoadModel(ctx_, model_folder_, config_->raw(), config_->origin(),
                            ModelOptionsOf(bf16), &load_report_);
   });
-  const std::string architecture = nn::ArchitectureName(config_->raw(), config_->origin());
+  const std::string architecture = ArchitectureName();
   Say(fmt::format("model: {} ({}), {} parameters", arguments_.model.name_or_path, architecture,
                   WithCommas(model_->parameters().count())));
   SayWhatWasLoaded(load_report_, architecture, arguments_.model.name_or_path, *console_);

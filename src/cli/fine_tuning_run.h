@@ -36,6 +36,7 @@ class FineTuningRun {
   void OpenSources();
   void Tokenise();
   nn::ModelOptions ModelOptionsOf(bool bf16) const;
+  std::string ArchitectureName() const;
   void LoadWeights();
 
   // fine_tuning_plan.cc: what the run will take.

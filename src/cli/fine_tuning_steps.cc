@@ -10,10 +10,19 @@
 
 namespace hagane::cli {
 
+namespace {
+
+NamedMetrics Typed(const train::Metrics& metrics) {
+  NamedMetrics typed;
+  for (const auto& [name, value] : metrics) typed.emplace_back(name, TypedMetric(name, value));
+  return typed;
+}
+
+}  // namespace
+
 void FineTuningRun::SaveModelFiles(const std::filesystem::path& folder) const {
   nlohmann::ordered_json config =
-      SavedConfig(config_->raw(), arguments_.model.name_or_path,
-                  nn::ArchitectureName(config_->raw(), config_->origin()));
+      SavedConfig(config_->raw(), arguments_.model.name_or_path, ArchitectureName());
   task_->AddToConfig(&config);
   io::WriteModelConfig(folder, config);
   const auto copied = io::CopyTokenizerFiles(tokenizer_folder_, folder);
@@ -107,7 +116,7 @@ bool FineTuningRun::Evaluate() {
     if (result.interrupted) return false;
     AddFiles(task_->WriteEvaluation(i, folder, result));
     train::LogEntry entry{trained_.steps, trained_.epoch, result.metrics};
-    NamedMetrics metrics(result.metrics.begin(), result.metrics.end());
+    NamedMetrics metrics = Typed(result.metrics);
     if (arguments_.do_train) metrics.emplace_back("epoch", trained_.epoch);
     metrics.emplace_back("eval_samples", split.features->rows());
     for (auto& [key, value] : metrics) key += split.suffix;
@@ -129,7 +138,7 @@ bool FineTuningRun::Predict() {
     if (result.interrupted) return false;
     AddFiles(task_->WritePrediction(i, folder, result));
     if (!task_->reports_predictions()) continue;
-    predict_metrics_.assign(result.metrics.begin(), result.metrics.end());
+    predict_metrics_ = Typed(result.metrics);
     predict_metrics_.emplace_back("predict_samples", features.rows());
     console_->Result(MetricsBlock("predict", predict_metrics_));
     WriteResults(folder, "predict", predict_metrics_);

@@ -19,7 +19,7 @@ enum class FlagType {
 
 enum class FlagUse {
   kUsed,
-  kNoOp,     // accepted in silence: what it asks for is always so
+  kNoOp,     // accepted and noted: what it asks for is always so
   kIgnored,  // accepted; a warning says that it changes nothing
   kRefused,  // an error when set to anything but its default
 };
@@ -39,10 +39,11 @@ struct Flag {
   bool secret = false;  // never printed or saved
 };
 
-// All flags of `hagane run_glue`.
+// All flags of `hagane run_glue` and of `hagane run_qa`.
 std::vector<Flag> RunGlueFlags();
+std::vector<Flag> RunQaFlags();
 
-// Parts of it that other commands share.
+// Parts that they share.
 std::vector<Flag> ModelFlags();
 std::vector<Flag> DataFlags();
 std::vector<Flag> TrainingFlags();

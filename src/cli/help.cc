@@ -89,6 +89,7 @@ std::string GeneralHelp() {
 usage: hagane COMMAND [flags]
 
   run_glue   fine-tune, evaluate and predict with a text classification or regression model
+  run_qa     the same with a model that finds answers to questions in texts (SQuAD)
   score      exact match and F1 of answers to a SQuAD file, as the official scripts give them
   verify     compare loss, logits and gradients of a model with a reference file
   tokenize   texts in, token ids out, as JSON lines
@@ -131,21 +132,14 @@ std::string CommandHelp(const std::string& usage, const std::string& what,
   return text;
 }
 
-std::string RunGlueHelp(bool all) {
-  const std::string example = R"(
-example
-  hagane run_glue --model_name_or_path DIR --train_file train.csv --validation_file dev.csv \
-      --do_train --do_eval --output_dir out
-)";
+std::string RunHelp(const std::string& command, const std::string& what, const std::string& example,
+                    const std::vector<Flag>& table, bool all) {
   const std::string rules = R"(
 Flags take --x value or --x=value, hyphens for underscores, and unambiguous prefixes; booleans are
 bare or take a word; a file ARGS.json as the first argument holds arguments, flags after it win.
 )";
-  return CommandHelp("hagane run_glue [ARGS.json] [flags]",
-                     "Fine-tunes, evaluates and predicts with a sequence-classification model, as "
-                     "run_glue.py does.",
-                     RunGlueFlags(), all) +
-         example + (all ? rules : "\n--help_all shows every flag.\n");
+  return CommandHelp(command + " [ARGS.json] [flags]", what, table, all) + "\nexample\n" + example +
+         "\n" + (all ? rules : "\n--help_all shows every flag.\n");
 }
 
 }  // namespace hagane::cli

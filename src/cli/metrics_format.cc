@@ -39,6 +39,11 @@ void Merge(const NamedMetrics& values, nlohmann::ordered_json* json) {
 
 }  // namespace
 
+MetricValue TypedMetric(const std::string& name, double value) {
+  if (name.ends_with("total")) return static_cast<int64_t>(value);
+  return value;
+}
+
 double PythonRound(double value, int digits) {
   if (!std::isfinite(value)) return value;
   return std::strtod(fmt::format("{:.{}f}", value, digits).c_str(), nullptr);

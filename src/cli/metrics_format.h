@@ -13,6 +13,9 @@ namespace hagane::cli {
 using MetricValue = std::variant<int64_t, double>;
 using NamedMetrics = std::vector<std::pair<std::string, MetricValue>>;
 
+// A metric as the reference types it: those called "...total" are counts, all others are not.
+MetricValue TypedMetric(const std::string& name, double value);
+
 // Python's round(value, digits): decimal, half to even on the exact binary value.
 double PythonRound(double value, int digits);
 

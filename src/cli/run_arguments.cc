@@ -15,6 +15,7 @@ namespace hagane::cli {
 namespace {
 
 void CheckUse(const ParsedFlags& flags, Log& log) {
+  std::string always;
   for (const Flag& flag : flags.table()) {
     if (!flags.given(flag.name) || !flags.changed(flag.name)) continue;
     if (flag.use == FlagUse::kRefused) {
@@ -24,7 +25,11 @@ void CheckUse(const ParsedFlags& flags, Log& log) {
     if (flag.use == FlagUse::kIgnored) {
       log.Warning(fmt::format("--{} changes nothing: {}", flag.name, flag.help));
     }
+    if (flag.use == FlagUse::kNoOp) {
+      always += fmt::format("{}--{} ({})", always.empty() ? "" : ", ", flag.name, flag.help);
+    }
   }
+  if (!always.empty()) log.Info("accepted: " + always);
 }
 
 ModelSource MakeModelSource(const ParsedFlags& flags) {

@@ -9,6 +9,7 @@
 #include "cli/flag_parser.h"
 #include "cli/glue_task.h"
 #include "cli/help.h"
+#include "cli/qa_task.h"
 #include "cli/run_arguments.h"
 #include "cli/version.h"
 #include "kernels/gemm.h"
@@ -38,16 +39,16 @@ double SayMachine(const RunContext& ctx, bool bf16, Console* console) {
 
 // How one of the commands differs from the others.
 struct RunCommand {
-  const char* name;  // "hagane run_glue"
+  const char *name, *what, *example;  // for help
   std::vector<Flag> (*flags)();
-  std::string (*help)(bool all);
   std::unique_ptr<Task> (*make_task)(const ParsedFlags& flags, const RunArguments& arguments);
 };
 
 int Run(const RunCommand& command, const std::vector<std::string>& args, const Streams& streams) {
   const ParsedFlags flags = ParseFlags(command.flags(), args, command.name);
   if (flags.Bool("help") || flags.Bool("help_all")) {
-    streams.out << command.help(flags.Bool("help_all"));
+    streams.out << RunHelp(command.name, command.what, command.example, flags.table(),
+                           flags.Bool("help_all"));
     return 0;
   }
   Console early(streams, Console::Level::kAll);
@@ -72,7 +73,28 @@ int RunGlueCommand(const std::vector<std::string>& args, const Streams& streams)
                             const RunArguments& arguments) -> std::unique_ptr<Task> {
     return std::make_unique<GlueTask>(MakeGlueOptions(flags, arguments), arguments.data);
   };
-  return Run({"hagane run_glue", RunGlueFlags, RunGlueHelp, make_task}, args, streams);
+  return Run({"hagane run_glue",
+              "Fine-tunes, evaluates and predicts with a sequence-classification model, as "
+              "run_glue.py does.",
+              "  hagane run_glue --model_name_or_path DIR --train_file train.csv --validation_file "
+              "dev.csv \\\n      --do_train --do_eval --output_dir out",
+              RunGlueFlags, make_task},
+             args, streams);
+}
+
+int RunQaCommand(const std::vector<std::string>& args, const Streams& streams) {
+  const auto make_task = [](const ParsedFlags& flags,
+                            const RunArguments& arguments) -> std::unique_ptr<Task> {
+    return std::make_unique<QaTask>(MakeQaOptions(flags, arguments), arguments.data,
+                                    arguments.model.cache_dir);
+  };
+  return Run({"hagane run_qa",
+              "Fine-tunes, evaluates and predicts with an extractive question-answering model, as "
+              "run_qa.py\ndoes.",
+              "  hagane run_qa --model_name_or_path DIR --train_file train-v1.1.json "
+              "--validation_file \\\n      dev-v1.1.json --do_train --do_eval --output_dir out",
+              RunQaFlags, make_task},
+             args, streams);
 }
 
 }  // namespace hagane::cli

@@ -27,7 +27,7 @@ std::string Rate(double value) {
 std::string LogLine(const train::LogEntry& entry) {
   NamedMetrics line;
   for (const auto& [key, value] : entry.values) {
-    line.emplace_back(key, key == "loss" ? PythonRound(value, 4) : value);
+    line.emplace_back(key, key == "loss" ? PythonRound(value, 4) : TypedMetric(key, value));
   }
   line.emplace_back("epoch", PythonRound(entry.epoch, 2));
   return PythonDict(line);

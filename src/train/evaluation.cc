@@ -67,7 +67,7 @@ EvaluationResult Trainer::RunEvaluation(const data::Features& features, const st
   result.loss = features.has_labels && rows > 0
                     ? loss_sum / static_cast<double>(model_->LossTerms(rows))
                     : std::numeric_limits<double>::quiet_NaN();
-  if (result.interrupted || prefix.empty()) return result;
+  if (result.interrupted) return result;
   const std::string key = prefix + "_";
   if (features.has_labels && rows > 0) {
     result.metrics.emplace_back(key + "loss", static_cast<float>(result.loss));
@@ -89,7 +89,7 @@ EvaluationResult Trainer::Evaluate(const data::Features& features, const std::st
 }
 
 EvaluationResult Trainer::Predict(const data::Features& features) {
-  return RunEvaluation(features, "", "Prediction");
+  return RunEvaluation(features, "test", "Prediction");
 }
 
 }  // namespace hagane::train

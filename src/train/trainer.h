@@ -66,7 +66,7 @@ class Trainer {
 
   // Loss and metrics with `prefix` ("eval") and the reference's speed keys.
   EvaluationResult Evaluate(const data::Features& features, const std::string& prefix);
-  // Logits (and the loss, where there are labels) only.
+  // The same as "Prediction", with the prefix "test".
   EvaluationResult Predict(const data::Features& features);
 
   // Weights, config and tokenizer files into options.output_dir.
