@@ -1,14 +1,11 @@
 #include "data/tokenize.h"
 
 #include <fmt/format.h>
-#include <omp.h>
 
-#include <algorithm>
-#include <atomic>
-#include <exception>
 #include <string_view>
 
 #include "base/error.h"
+#include "data/chunked_loop.h"
 #include "data/feature_cache.h"
 
 namespace hagane::data {
@@ -41,32 +38,15 @@ void EncodeRows(const TextSplit& split, const text::Tokenizer& tokenizer, int ma
   }
 }
 
-// The first exception of any thread stops the others at their next chunk and is thrown again here:
-// none may leave a parallel region.
 std::vector<Chunk> EncodeChunks(const RunContext& ctx, const TextSplit& split,
                                 const text::Tokenizer& tokenizer, const TokenizeOptions& options) {
   const int64_t rows = split.rows();
-  const int64_t count = (rows + kChunkRows - 1) / kChunkRows;
-  std::vector<Chunk> chunks(static_cast<size_t>(count));
-  std::atomic<int64_t> done = 0;
-  std::atomic<bool> stop = false;
-  std::exception_ptr failure;
-#pragma omp parallel for schedule(dynamic) num_threads(ctx.threads)
-  for (int64_t c = 0; c < count; ++c) {
-    if (stop) continue;
-    try {
-      const int64_t begin = c * kChunkRows, end = std::min(begin + kChunkRows, rows);
-      EncodeRows(split, tokenizer, options.max_length, begin, end, &chunks[static_cast<size_t>(c)]);
-      done += end - begin;
-      if (options.progress && omp_get_thread_num() == 0) options.progress(done, rows);
-    } catch (...) {
-#pragma omp critical(hagane_tokenize_failure)
-      if (!failure) failure = std::current_exception();
-      stop = true;
-    }
-  }
-  if (failure) std::rethrow_exception(failure);
-  if (options.progress) options.progress(rows, rows);
+  std::vector<Chunk> chunks(static_cast<size_t>((rows + kChunkRows - 1) / kChunkRows));
+  ForEachChunk(ctx, rows, kChunkRows, options.progress, options.stop_requested,
+               [&](int64_t chunk, int64_t begin, int64_t end) {
+                 EncodeRows(split, tokenizer, options.max_length, begin, end,
+                            &chunks[static_cast<size_t>(chunk)]);
+               });
   return chunks;
 }
 

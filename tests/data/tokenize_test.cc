@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "base/run_context.h"
+#include "data/interrupted.h"
 #include "tests/data/test_files.h"
 
 namespace hagane::data {
@@ -119,6 +120,15 @@ TEST_F(TokenizeSplitTest, CutRowsAreCounted) {
 TEST_F(TokenizeSplitTest, AnExceptionOfAnyThreadComesOut) {
   split_.text_a[1100] = "boom";
   EXPECT_THROW(Tokenize({}), std::runtime_error);
+}
+
+TEST_F(TokenizeSplitTest, TheLoopCanBeStoppedAndLeavesNoCacheFile) {
+  TokenizeOptions options = Cached();
+  std::atomic<int> asked = 0;
+  options.stop_requested = [&] { return ++asked > 2; };
+  EXPECT_THROW(Tokenize(options), Interrupted);
+  EXPECT_LT(tokenizer_.calls, 3000);
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() / "cache"));
 }
 
 TEST_F(TokenizeSplitTest, ProgressEndsWithAllRows) {
