@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/fine_tuning_run.h"
+#include "cli/memory_plan.h"
 #include "data/packing.h"
 
 namespace hagane::cli {
@@ -67,33 +68,22 @@ void FineTuningRun::SayPlan() {
     plan += fmt::format(" {} rows to predict,", WithCommas(Rows(task_->prediction())));
   Say(fmt::format("{} about {} at {:.0f} % of peak", plan, FormatDuration(EstimatedSeconds()),
                   100 * kExpectedShareOfPeak));
+  const MemoryNeed need = EstimateMemory(*model_, *task_, options_);
+  const MemoryLimit limit = FindMemoryLimit();
+  if (arguments_.memory_check) CheckMemory(need, limit, *model_, *task_, options_);
+  Say(fmt::format("memory: needs {}", DescribeMemory(need, limit)));
 }
 
 int FineTuningRun::DryRun() {
-  const auto parameters = static_cast<double>(model_->parameters().count());
-  const bool training = arguments_.do_train;
-  const int64_t batch = training ? options_.train_batch_size : options_.eval_batch_size;
-  int64_t tokens = 0;
-  if (training) tokens = data::LargestBatchTokens(*task_->train()->features, batch);
-  for (const auto* splits : {&task_->evaluation(), &task_->prediction()}) {
-    for (const TaskSplit& split : *splits) {
-      tokens =
-          std::max(tokens, data::LargestBatchTokens(*split.features, options_.eval_batch_size));
-    }
-  }
-  // Weights, gradients and both moments, and the bf16 copy.
-  const double weights = parameters * ((training ? 16 : 8) + (arguments_.bf16 ? 2 : 0));
-  const auto activations = static_cast<double>(model_->ActivationBytes(tokens, batch, training));
+  const MemoryNeed need = EstimateMemory(*model_, *task_, options_);
   const double seconds = EstimatedSeconds();
-  Say(fmt::format(
-      "dry run: memory about {} (weights and optimizer {}, activations {}), time about {}",
-      FormatBytes(weights + activations), FormatBytes(weights), FormatBytes(activations),
-      FormatDuration(seconds)));
+  Say(fmt::format("dry run: memory {}, time about {}", DescribeMemory(need, FindMemoryLimit()),
+                  FormatDuration(seconds)));
   if (arguments_.presentation.json) {
     nlohmann::ordered_json json;
     json["dry_run"] = true;
     json["parameters"] = model_->parameters().count();
-    json["memory_bytes"] = weights + activations;
+    json["memory_bytes"] = need.total();
     json["estimated_seconds"] = seconds;
     console_->Json(json.dump(2));
   }

@@ -112,6 +112,7 @@ RunArguments MakeRunArguments(const ParsedFlags& flags, Log& log) {
   arguments.presentation = MakePresentation(flags);
   arguments.bf16 = flags.Bool("bf16");
   arguments.bf16_full_eval = flags.Bool("bf16_full_eval");
+  arguments.memory_check = flags.Bool("memory_check");
   arguments.isa = flags.String("isa");
   arguments.threads = static_cast<int>(std::min<int64_t>(IntFrom(flags, "threads", 0), 1 << 20));
   arguments.all_arguments = io::DumpPython(flags.ToJson(), 2, false) + "\n";

@@ -53,6 +53,7 @@ struct RunArguments {
   bool do_train = false, do_eval = false, do_predict = false;
   bool bf16 = false;
   bool bf16_full_eval = false;
+  bool memory_check = true;  // stop before the first step where memory will not suffice
   std::string isa;
   int threads = 0;
   std::string all_arguments;  // as JSON, for output_dir

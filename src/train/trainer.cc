@@ -26,6 +26,9 @@ double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+// Finding the rows behind an update that is not finite takes longer than the update.
+constexpr int64_t kSkipsExplained = 5;
+
 // A count of updates, or a fraction of the run when below 1.
 int64_t IntervalSteps(double steps, int64_t max_steps) {
   if (steps < 1)
@@ -173,23 +176,30 @@ double Trainer::MicroBatch(std::span<const int64_t> rows, int64_t sample, int64_
 
 void Trainer::RefuseUpdate(std::span<const int64_t> rows, int64_t first, double loss, double norm,
                            Progress* progress) {
+  const bool skip = options_.nan_policy == NanPolicy::kSkip;
+  if (skip && ++progress->skipped_updates > kSkipsExplained) {
+    model_->parameters().ZeroGrads(ctx_);
+    return;
+  }
   const std::string tensor = FirstNotFinite(model_->parameters());
   // Each row once more by itself; its dropout does not depend on its neighbours.
+  const double scale = 1.0 / static_cast<double>(model_->LossTerms(std::ssize(rows)));
   const std::vector<int64_t> bad = RowsNotFinite(rows, [&](size_t i) {
     model_->parameters().ZeroGrads(ctx_);
     StepReport ignored;
     const auto at = static_cast<int64_t>(i);
     const double alone =
-        MicroBatch(rows.subspan(i, 1), first + at, at / options_.train_batch_size, 1.0, &ignored);
+        MicroBatch(rows.subspan(i, 1), first + at, at / options_.train_batch_size, scale, &ignored);
     return std::isfinite(alone) && std::isfinite(optimizer_->GradientNorm());
   });
   model_->parameters().ZeroGrads(ctx_);
   const std::string what = fmt::format(
       "update {}: the loss is {} and the gradient norm {}; the first to be so is {}, because of {}",
       state_.global_step + 1, loss, norm, tensor, DescribeRows(bad, rows.size()));
-  if (options_.nan_policy == NanPolicy::kSkip) {
-    ++progress->skipped_updates;
-    observer_->OnWarning(what + "; this update is left out");
+  if (skip) {
+    const bool last = progress->skipped_updates == kSkipsExplained;
+    observer_->OnWarning(what + "; this update is left out" +
+                         (last ? "; more of them will only be counted" : ""));
     return;
   }
   const bool anything_new = state_.global_step > progress->plan.first_step;
@@ -290,6 +300,7 @@ void Trainer::UpdateBest(const Metrics& metrics) {
   const auto found =
       std::find_if(metrics.begin(), metrics.end(), [&](const auto& m) { return m.first == name; });
   if (found == metrics.end()) throw Error("the data to evaluate has no labels");
+  if (std::isnan(found->second)) return;  // or nothing would ever be better than it
   const bool better = !state_.best_metric ||
                       (options_.best.greater_is_better ? found->second > *state_.best_metric
                                                        : found->second < *state_.best_metric);
