@@ -1,0 +1,108 @@
+#include "cli/memory_plan.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "base/error.h"
+#include "tests/nn/small_models.h"
+
+namespace hagane::cli {
+namespace {
+
+// Rows of 10 tokens, to train on and to evaluate.
+class RowsTask : public Task {
+ public:
+  explicit RowsTask(int64_t rows) {
+    features_.row_start.push_back(0);
+    for (int64_t row = 0; row < rows; ++row) features_.row_start.push_back(10 * (row + 1));
+    features_.ids.assign(static_cast<size_t>(10 * rows), 2);
+    train_ = TaskSplit{&features_, 1, ""};
+    evaluation_.push_back({&features_, 1, ""});
+  }
+  std::string command() const override { return "run_glue"; }
+  std::string auto_class() const override { return ""; }
+  void ReadData(const io::ModelConfig&, std::optional<int64_t>, Log&) override {}
+  std::string data_name() const override { return ""; }
+  void Tokenise(const TokeniseJob&) override {}
+  nn::ModelOptions model_options() const override { return {}; }
+  void AddToConfig(nlohmann::ordered_json*) const override {}
+  train::EvaluationMetrics metrics(const RunContext&) override { return {}; }
+  std::vector<std::filesystem::path> WritePrediction(size_t, const std::filesystem::path&,
+                                                     const train::EvaluationResult&) override {
+    return {};
+  }
+
+ private:
+  data::Features features_;
+};
+
+class MemoryPlanTest : public testing::Test {
+ protected:
+  MemoryPlanTest() : ctx_(nn::TestContext()), model_(nn::SmallModel(ctx_, "bert", {})), task_(64) {
+    options_.train_batch_size = 32;
+    options_.eval_batch_size = 64;
+  }
+  // The hint of what CheckMemory throws with `free` bytes left; empty: it does not.
+  std::string Hint(int64_t free) const {
+    try {
+      CheckMemory(EstimateMemory(*model_, task_, options_), {free + 1, free, "this machine"},
+                  *model_, task_, options_);
+    } catch (const Error& error) {
+      return error.hint();
+    }
+    return "";
+  }
+  int64_t Training(int64_t rows) const {
+    return static_cast<int64_t>(model_->ActivationBytes(10 * rows, rows, true));
+  }
+
+  RunContext ctx_;
+  std::unique_ptr<nn::Model> model_;
+  RowsTask task_;
+  train::TrainOptions options_;
+};
+
+TEST_F(MemoryPlanTest, CountsMomentsTheLargestBatchAndTheLogits) {
+  const MemoryNeed need = EstimateMemory(*model_, task_, options_);
+  EXPECT_EQ(need.optimizer, 8 * model_->parameters().flat_size());
+  EXPECT_EQ(need.activations,
+            std::max(Training(32), static_cast<int64_t>(model_->ActivationBytes(640, 64, false))));
+  EXPECT_EQ(need.logits, 64 * 2 * 4);
+  EXPECT_GT(need.held, 0);
+  EXPECT_EQ(need.total(), need.held + need.more());
+}
+
+TEST_F(MemoryPlanTest, EnoughIsEnough) {
+  EXPECT_EQ(Hint(EstimateMemory(*model_, task_, options_).more()), "");
+  EXPECT_EQ(Hint(std::numeric_limits<int64_t>::max() - 1), "");
+}
+
+TEST_F(MemoryPlanTest, NamesTheLargestDivisorOfTheBatchThatFits) {
+  options_.eval_batch_size = 1;
+  const MemoryNeed need = EstimateMemory(*model_, task_, options_);
+  const int64_t rest = need.more() - need.activations;
+  EXPECT_NE(Hint(rest + Training(31))
+                .find("--per_device_train_batch_size 16 "
+                      "--gradient_accumulation_steps 2"),
+            std::string::npos);
+  EXPECT_NE(Hint(rest + Training(8))
+                .find("--per_device_train_batch_size 8 "
+                      "--gradient_accumulation_steps 4"),
+            std::string::npos);
+}
+
+TEST_F(MemoryPlanTest, WhatItNamesFits) {
+  options_.eval_batch_size = 1;
+  const MemoryNeed need = EstimateMemory(*model_, task_, options_);
+  const int64_t free = need.more() - need.activations + Training(10);
+  options_.train_batch_size = 8;
+  EXPECT_EQ(Hint(free), "");
+}
+
+TEST_F(MemoryPlanTest, NoBatchFits) {
+  EXPECT_NE(Hint(1000).find("--max_seq_length"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace hagane::cli
