@@ -4,9 +4,10 @@
 #include <fmt/format.h>
 
 #include "cli/hints.h"
-#include "cli/output_folder.h"
 #include "cli/run_sources.h"
-#include "io/atomic_write.h"
+#include "cli/version.h"
+#include "data/feature_cache.h"
+#include "io/json.h"
 
 namespace hagane::cli {
 
@@ -32,10 +33,14 @@ int FineTuningRun::Run() {
   OpenSources();
   task_->ReadData(*config_, dry_run ? std::optional(kDryRunRows) : std::nullopt, *console_);
   if (!dry_run) {
-    options_.resume_from = PrepareOutputFolder(arguments_, *console_);
-    io::WriteFileAtomically(arguments_.output.path / kArgumentsFile, arguments_.all_arguments);
+    folder_ =
+        std::make_unique<RunFolder>(arguments_.output,
+                                    FolderUse{arguments_.do_train, arguments_.do_eval,
+                                              arguments_.do_predict, arguments_.all_arguments},
+                                    *console_);
   }
   Tokenise();
+  if (!dry_run) FindStart();
   LoadWeights();
   if (dry_run) return DryRun();
   SayPlan();
@@ -88,6 +93,19 @@ void FineTuningRun::Tokenise() {
   for (const auto* splits : {&task_->evaluation(), &task_->prediction()}) {
     for (const TaskSplit& split : *splits) CheckIds(*split.features, encoder_, config_->origin());
   }
+}
+
+void FineTuningRun::FindStart() {
+  io::RunOrigin origin;
+  origin.program_version = ProgramVersion();
+  if (task_->train()) {
+    origin.data = data::FingerprintOf(*task_->train()->features);
+    origin.start_weights = arguments_.model.init_from_scratch
+                               ? io::FingerprintOf(io::DumpPython(config_->raw(), 2, true))
+                               : io::FingerprintOfWeights(model_folder_);
+  }
+  options_.resume_from = folder_->FindStart(std::move(origin), *console_);
+  options_.origin = folder_->origin();
 }
 
 nn::ModelOptions FineTuningRun::ModelOptionsOf(bool bf16) const {

@@ -10,6 +10,7 @@
 #include "base/run_context.h"
 #include "cli/console.h"
 #include "cli/metrics_format.h"
+#include "cli/output_folder.h"
 #include "cli/run_arguments.h"
 #include "cli/run_reporter.h"
 #include "cli/stop_signals.h"
@@ -35,6 +36,8 @@ class FineTuningRun {
   // fine_tuning_run.cc: everything before the plan.
   void OpenSources();
   void Tokenise();
+  // Where training starts, and what a later start will be compared with.
+  void FindStart();
   nn::ModelOptions ModelOptionsOf(bool bf16) const;
   std::string ArchitectureName() const;
   void LoadWeights();
@@ -65,6 +68,7 @@ class FineTuningRun {
 
   void Say(const std::string& line) const { console_->Info(line); }
 
+  std::unique_ptr<RunFolder> folder_;  // first: released when all else is done
   const RunArguments& arguments_;
   Task* task_;
   const RunContext& ctx_;

@@ -21,6 +21,7 @@ NamedMetrics Typed(const train::Metrics& metrics) {
 }  // namespace
 
 void FineTuningRun::SaveModelFiles(const std::filesystem::path& folder) const {
+  folder_->Confirm();
   nlohmann::ordered_json config =
       SavedConfig(config_->raw(), arguments_.model.name_or_path, ArchitectureName());
   task_->AddToConfig(&config);

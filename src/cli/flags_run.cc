@@ -54,6 +54,8 @@ std::vector<Flag> HaganeFlags() {
        .group = kHagane,
        .help = "an update whose loss or gradient is NaN or infinite: stop before it, or skip it",
        .choices = {"stop", "skip"}},
+      {"resume_despite_changes", kBool, "False", kHagane,
+       "resume although data, start weights or schedule are other ones"},
       {.name = "isa",
        .group = kHagane,
        .help = "instruction set, default: the best of this CPU",

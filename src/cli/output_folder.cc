@@ -1,14 +1,19 @@
 #include "cli/output_folder.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <system_error>
+#include <vector>
 
 #include "base/error.h"
+#include "cli/hints.h"
+#include "io/atomic_write.h"
 #include "io/checkpoint.h"
+#include "io/file_system.h"
 #include "io/json.h"
+#include "io/manifest.h"
 
 namespace hagane::cli {
 
@@ -16,24 +21,19 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void MakeFolder(const fs::path& path) {
-  std::error_code error;
-  fs::create_directories(path, error);
-  if (error || !fs::is_directory(path)) {
-    throw Error(fmt::format("cannot make the output folder {}: {}", path.string(),
-                            error ? error.message() : "a file of that name is there"),
-                "choose another --output_dir");
+// Without what only presents the run or says where it starts.
+std::string DecisiveArguments(const std::string& all_arguments) {
+  auto json = nlohmann::json::parse(all_arguments);
+  for (const char* key :
+       {"overwrite_output_dir", "resume_from_checkpoint", "resume_despite_changes", "no_resume",
+        "threads", "isa", "json", "disable_tqdm", "log_level", "dry_run", "print_config"}) {
+    json.erase(key);
   }
+  return json.dump();
 }
 
-fs::path NewestCheckpoint(const fs::path& folder, Log& log) {
-  const auto newest = io::NewestWholeCheckpoint(folder, log);
-  if (!newest) {
-    throw Error(
-        fmt::format("{} holds no checkpoint that is whole", folder.string()),
-        "leave out --resume_from_checkpoint, or pass --overwrite_output_dir to start afresh");
-  }
-  return newest->path;
+io::RunOrigin OriginOf(const fs::path& checkpoint) {
+  return io::HasManifest(checkpoint) ? io::OriginIn(io::ReadManifest(checkpoint)) : io::RunOrigin{};
 }
 
 // What a run writes as it ends, by which an ended run is told from one that was stopped.
@@ -49,37 +49,15 @@ std::vector<fs::path> ResultFiles(const fs::path& folder) {
   return files;
 }
 
-bool HasEnded(const RunArguments& arguments) {
-  const auto files = ResultFiles(arguments.output.path);
+bool HasEnded(const fs::path& folder, const FolderUse& use) {
+  const auto files = ResultFiles(folder);
   const auto there = [&](const char* prefix) {
     return std::any_of(files.begin(), files.end(), [&](const fs::path& file) {
       return file.filename().string().starts_with(prefix);
     });
   };
-  return there("train_") && (!arguments.do_eval || there("eval_")) &&
-         (!arguments.do_predict || there("predict_"));
-}
-
-// The run that wrote run_args.json had the same arguments, how to present and where to start apart,
-// and did not come to its end.
-bool IsUnfinishedRunOf(const RunArguments& arguments) {
-  const fs::path& folder = arguments.output.path;
-  const fs::path saved = folder / kArgumentsFile;
-  if (!fs::exists(saved) || HasEnded(arguments)) return false;
-  const auto decisive = [](nlohmann::ordered_json json) {
-    for (const char* key :
-         {"overwrite_output_dir", "resume_from_checkpoint", "no_resume", "threads", "isa", "json",
-          "disable_tqdm", "log_level", "dry_run", "print_config"}) {
-      json.erase(key);
-    }
-    return nlohmann::json(json);
-  };
-  try {
-    return decisive(io::ReadJsonFile(saved, io::kConfigLimits)) ==
-           decisive(nlohmann::ordered_json::parse(arguments.all_arguments));
-  } catch (const Error&) {
-    return false;  // not ours
-  }
+  return there("train_") && (!use.evaluate || there("eval_")) &&
+         (!use.predict || there("predict_"));
 }
 
 // Nothing but what a run leaves that was stopped before its first checkpoint.
@@ -98,49 +76,126 @@ void DeleteOldRun(const fs::path& folder, Log& log) {
                          checkpoints.size(), folder.string()));
   }
   for (const auto& checkpoint : checkpoints) io::DeleteCheckpoint(checkpoint.path);
-  for (const fs::path& file : ResultFiles(folder)) fs::remove(file);
+  for (const fs::path& file : ResultFiles(folder)) io::RemoveTree(file);
 }
+
+// What needs no look into checkpoints.
+void CheckUsable(const OutputFolder& output) {
+  if (!output.resume_from.empty()) {
+    if (output.resume_from == "last" || fs::is_directory(output.resume_from)) return;
+    throw Error(fmt::format("there is no checkpoint folder {}", output.resume_from),
+                "--resume_from_checkpoint True takes the last one of --output_dir");
+  }
+  if (output.overwrite || IsUnused(output.path)) return;
+  if (!io::ListCheckpoints(output.path).empty()) return;
+  throw Error(fmt::format("the output folder {} is not empty", output.path.string()),
+              "choose another --output_dir, or pass --overwrite_output_dir");
+}
+
+// Decides where the training of one run starts.
+class Start {
+ public:
+  Start(const OutputFolder& output, const FolderUse& use, const io::RunOrigin& origin, Log& log)
+      : output_(output), use_(use), origin_(origin), log_(log) {}
+
+  std::optional<fs::path> Find() const {
+    if (output_.resume_from == "last") return Resume(Newest());
+    if (!output_.resume_from.empty()) return Resume(Named());
+    if (output_.overwrite) {
+      if (const auto unfinished = Unfinished()) return unfinished;
+      DeleteOldRun(output_.path, log_);
+      return std::nullopt;
+    }
+    if (IsUnused(output_.path)) return std::nullopt;
+    const fs::path newest = Newest();
+    log_.Info(
+        fmt::format("checkpoint found, resuming training at {}; to avoid this, change "
+                    "--output_dir or add --overwrite_output_dir to train from scratch",
+                    newest.string()));
+    CheckOrigin(newest);
+    return newest;
+  }
+
+ private:
+  fs::path Newest() const {
+    const auto newest = io::NewestWholeCheckpoint(output_.path, log_);
+    if (newest) return newest->path;
+    throw Error(
+        fmt::format("{} holds no checkpoint that is whole", output_.path.string()),
+        "leave out --resume_from_checkpoint, or pass --overwrite_output_dir to start afresh");
+  }
+
+  fs::path Named() const {
+    io::CheckCheckpoint(output_.resume_from);
+    return output_.resume_from;
+  }
+
+  fs::path Resume(const fs::path& checkpoint) const {
+    log_.Info(fmt::format("resuming training at {}", checkpoint.string()));
+    CheckOrigin(checkpoint);
+    return checkpoint;
+  }
+
+  void CheckOrigin(const fs::path& checkpoint) const {
+    if (output_.resume_despite_changes) return;
+    auto differences = io::Differences(OriginOf(checkpoint), origin_);
+    std::erase(differences, "command");  // the schedule is compared flag by flag
+    if (differences.empty()) return;
+    throw Error(fmt::format("{} was written by a run with other {}", checkpoint.string(),
+                            fmt::join(differences, " and other ")),
+                "give the data and the model of that run, add --resume_despite_changes, or choose "
+                "another --output_dir");
+  }
+
+  // The newest checkpoint, when it is of this very run and the run did not come to its end.
+  std::optional<fs::path> Unfinished() const {
+    if (output_.no_resume || HasEnded(output_.path, use_)) return std::nullopt;
+    const auto newest = io::NewestWholeCheckpoint(output_.path, log_);
+    if (!newest) return std::nullopt;
+    const io::RunOrigin written = OriginOf(newest->path);
+    const auto differences = io::Differences(written, origin_);
+    if (written.command.empty() || !differences.empty()) {
+      log_.Info(fmt::format(
+          "{} is not continued: it is of a run with another {}", newest->path.string(),
+          fmt::join(written.command.empty() ? std::vector<std::string>{"program"} : differences,
+                    " and another ")));
+      return std::nullopt;
+    }
+    log_.Info(
+        fmt::format("continuing the unfinished run in {} from step {} ({}); --no_resume starts "
+                    "afresh instead",
+                    output_.path.string(), newest->step, newest->path.filename().string()));
+    return newest->path;
+  }
+
+  const OutputFolder& output_;
+  const FolderUse& use_;
+  const io::RunOrigin& origin_;
+  Log& log_;
+};
 
 }  // namespace
 
-std::optional<fs::path> PrepareOutputFolder(const RunArguments& arguments, Log& log) {
-  const OutputFolder& output = arguments.output;
-  MakeFolder(output.path);
-  if (!arguments.do_train) return std::nullopt;
+RunFolder::RunFolder(const OutputFolder& output, FolderUse use, Log& log)
+    : output_(output), use_(std::move(use)) {
+  WithHint("choose another --output_dir", [&] { io::MakeFolders(output_.path); });
+  lock_ = std::make_unique<io::OutputLock>(output_.path, log);
+  if (const int leftovers = io::SweepLeftovers(output_.path); leftovers > 0) {
+    log.Info(fmt::format("{}: removed {} unfinished file(s) of a run that was killed",
+                         output_.path.string(), leftovers));
+  }
+  if (use_.train) CheckUsable(output_);
+}
 
-  if (output.resume_from == "last") return NewestCheckpoint(output.path, log);
-  if (!output.resume_from.empty()) {
-    if (!fs::is_directory(output.resume_from)) {
-      throw Error(fmt::format("there is no checkpoint folder {}", output.resume_from),
-                  "--resume_from_checkpoint True takes the last one of --output_dir");
-    }
-    io::CheckCheckpoint(output.resume_from);
-    return output.resume_from;
+std::optional<fs::path> RunFolder::FindStart(io::RunOrigin origin, Log& log) {
+  origin_ = std::move(origin);
+  std::optional<fs::path> start;
+  if (use_.train) {
+    origin_.command = io::FingerprintOf(DecisiveArguments(use_.all_arguments));
+    start = Start(output_, use_, origin_, log).Find();
   }
-  if (output.overwrite) {
-    if (!output.no_resume && IsUnfinishedRunOf(arguments)) {
-      if (const auto newest = io::NewestWholeCheckpoint(output.path, log)) {
-        log.Info(
-            fmt::format("continuing the unfinished run in {} from step {}; --no_resume starts "
-                        "afresh instead",
-                        output.path.string(), newest->step));
-        return newest->path;
-      }
-    }
-    DeleteOldRun(output.path, log);
-    return std::nullopt;
-  }
-  if (IsUnused(output.path)) return std::nullopt;
-  if (io::ListCheckpoints(output.path).empty()) {
-    throw Error(fmt::format("the output folder {} is not empty", output.path.string()),
-                "choose another --output_dir, or pass --overwrite_output_dir");
-  }
-  const fs::path newest = NewestCheckpoint(output.path, log);
-  log.Info(
-      fmt::format("checkpoint found, resuming training at {}; to avoid this, change "
-                  "--output_dir or add --overwrite_output_dir to train from scratch",
-                  newest.string()));
-  return newest;
+  io::WriteFileAtomically(output_.path / kArgumentsFile, use_.all_arguments);
+  return start;
 }
 
 }  // namespace hagane::cli

@@ -69,6 +69,7 @@ OutputFolder MakeOutputFolder(const ParsedFlags& flags) {
   output.path = ExpandHome(flags.String("output_dir"));
   output.overwrite = flags.Bool("overwrite_output_dir");
   output.no_resume = flags.Bool("no_resume");
+  output.resume_despite_changes = flags.Bool("resume_despite_changes");
   const std::string resume = flags.String("resume_from_checkpoint");
   if (resume == "True" || resume == "true") {
     output.resume_from = "last";
@@ -102,6 +103,7 @@ RunArguments MakeRunArguments(const ParsedFlags& flags, Log& log) {
   arguments.model = MakeModelSource(flags);
   arguments.output = MakeOutputFolder(flags);
   arguments.train.output_dir = arguments.output.path;
+  arguments.train.resume_despite_changes = arguments.output.resume_despite_changes;
   if (!arguments.do_train && !arguments.do_eval && !arguments.do_predict) {
     throw UsageError("there is nothing to do", "add --do_train, --do_eval or --do_predict");
   }

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "cli/console.h"
 #include "cli/flag_parser.h"
+#include "cli/output_folder.h"
 #include "data/text_dataset.h"
 #include "train/options.h"
 
@@ -28,13 +29,6 @@ struct DataSource {
   data::SplitRequest splits;
   int max_seq_length = 128;
   bool overwrite_cache = false;
-};
-
-struct OutputFolder {
-  std::filesystem::path path;
-  bool overwrite = false;
-  bool no_resume = false;
-  std::string resume_from;  // empty, "last" or a checkpoint folder
 };
 
 struct Presentation {

@@ -231,6 +231,15 @@ FeatureKey KeyOfWindows(const QaDataset& dataset, const std::string& tokenizer_f
   return hash.Digest();
 }
 
+std::string FingerprintOf(const Features& features) {
+  Hash hash;
+  hash.AddValue(static_cast<uint32_t>(features.problem));
+  hash.AddValue(static_cast<uint32_t>(features.outputs));
+  ForEachArray(features, [&](const auto& array) { hash.AddArray(array); });
+  const FeatureKey digest = hash.Digest();
+  return fmt::format("{:016x}{:016x}", digest[0], digest[1]);
+}
+
 std::filesystem::path FeatureFile(const std::filesystem::path& folder, const FeatureKey& key) {
   return folder / fmt::format("features-{:016x}{:016x}.bin", key[0], key[1]);
 }

@@ -23,6 +23,9 @@ FeatureKey KeyOfFeatures(const TextSplit& split, const LabelSpec& labels,
 FeatureKey KeyOfWindows(const QaDataset& dataset, const std::string& tokenizer_fingerprint,
                         bool token_types, const QaWindowOptions& options);
 
+// XXH3-128, in hexadecimal, of all that a model gets: tokens and labels.
+std::string FingerprintOf(const Features& features);
+
 // "features-0123...ef.bin" in `folder`.
 std::filesystem::path FeatureFile(const std::filesystem::path& folder, const FeatureKey& key);
 

@@ -73,7 +73,10 @@ void CheckCheckpoint(const fs::path& folder) {
     VerifyManifest(folder);
   } else {
     OpenModelWeights(folder);
-    ReadTrainerState(folder);
+    if (ReadTrainerState(folder).contains(kOwnStateKey)) {
+      throw Error(fmt::format("{} is missing", (folder / kManifestName).string()),
+                  "the checkpoint is damaged; use an older one");
+    }
   }
 }
 

@@ -28,6 +28,10 @@ std::filesystem::path CheckpointPath(const std::filesystem::path& output_dir, in
 // All of them by the step in their names, lowest first; empty when the folder does not exist.
 std::vector<CheckpointInfo> ListCheckpoints(const std::filesystem::path& output_dir);
 
+// The part of trainer_state.json that only this program writes, which tells its folders from those
+// of the Trainer.
+inline constexpr const char* kOwnStateKey = "hagane";
+
 // Throws an Error saying why the folder cannot be resumed from: it differs from its manifest; or,
 // when the Trainer made it and it has none, its weights or trainer_state.json are damaged.
 void CheckCheckpoint(const std::filesystem::path& folder);

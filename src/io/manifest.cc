@@ -33,6 +33,10 @@ std::string ChecksumOf(const Json& manifest) {
   return Checksum(text.data(), text.size());
 }
 
+std::string TextOf(const Json& manifest) {
+  return DumpPython(manifest, 2, /*sort_keys=*/false) + "\n";
+}
+
 Json DescribeFile(const fs::path& path) {
   const auto file = MappedFile::Open(path);
   return {{"size", file->bytes().size()},
@@ -57,7 +61,7 @@ void WriteManifest(const fs::path& folder, const Json& fields) {
   for (const fs::path& path : paths) files[path.filename().string()] = DescribeFile(path);
   manifest["files"] = std::move(files);
   manifest["checksum"] = ChecksumOf(manifest);
-  WriteFileAtomically(folder / kManifestName, DumpPython(manifest, 2, /*sort_keys=*/false) + "\n");
+  WriteFileAtomically(folder / kManifestName, TextOf(manifest));
 }
 
 bool HasManifest(const fs::path& folder) {
@@ -67,15 +71,18 @@ bool HasManifest(const fs::path& folder) {
 
 Json ReadManifest(const fs::path& folder) {
   const fs::path path = folder / kManifestName;
-  Json manifest = ReadJsonFile(path, kManifestLimits);
+  const std::string text = ReadFile(path, kManifestLimits.max_bytes);
+  Json manifest = ParseJson(text, path.string(), kManifestLimits);
   const auto damaged = [&](const std::string& why) {
     return Error(fmt::format("{}: {}", path.string(), why), "use an older checkpoint");
   };
   if (!manifest.is_object() || !manifest.contains("checksum"))
     throw damaged("it is not a manifest");
+  // Byte for byte what was written: other spellings of the same values are damage too.
+  const bool as_written = text == TextOf(manifest);
   const Json checksum = manifest["checksum"];
   manifest.erase("checksum");
-  if (checksum != ChecksumOf(manifest)) throw damaged("its own checksum is wrong");
+  if (!as_written || checksum != ChecksumOf(manifest)) throw damaged("its own checksum is wrong");
   if (!manifest.contains("format") || manifest["format"] != kFormat) {
     throw damaged("it was written by another version of hagane");
   }

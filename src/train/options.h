@@ -7,6 +7,8 @@
 #include <optional>
 #include <string>
 
+#include "io/run_origin.h"
+
 namespace hagane::train {
 
 enum class Interval { kNo, kSteps, kEpoch };
@@ -85,6 +87,8 @@ struct TrainOptions {
   bool ignore_data_skip = false;
   NanPolicy nan_policy = NanPolicy::kStop;
   std::optional<std::filesystem::path> resume_from;  // a checkpoint folder
+  bool resume_despite_changes = false;               // of the schedule
+  io::RunOrigin origin;                              // into every checkpoint
 
   OptimizerOptions optimizer;
   ScheduleOptions schedule;

@@ -50,4 +50,24 @@ double ScheduleFactor(const ScheduleOptions& options, int64_t step, int64_t max_
   return 1.0;
 }
 
+const char* ScheduleName(ScheduleType type) {
+  switch (type) {
+    case ScheduleType::kLinear:
+      return "linear";
+    case ScheduleType::kCosine:
+      return "cosine";
+    case ScheduleType::kCosineWithRestarts:
+      return "cosine_with_restarts";
+    case ScheduleType::kPolynomial:
+      return "polynomial";
+    case ScheduleType::kConstant:
+      return "constant";
+    case ScheduleType::kConstantWithWarmup:
+      return "constant_with_warmup";
+    case ScheduleType::kInverseSqrt:
+      return "inverse_sqrt";
+  }
+  return "";
+}
+
 }  // namespace hagane::train

@@ -11,6 +11,8 @@ namespace hagane::train {
 // polynomial needs base_lr > lr_end.
 double ScheduleFactor(const ScheduleOptions& options, int64_t step, int64_t max_steps,
                       double base_lr);
+// As --lr_scheduler_type has it.
+const char* ScheduleName(ScheduleType type);
 int64_t WarmupSteps(const ScheduleOptions& options, int64_t max_steps);
 
 }  // namespace hagane::train

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "data/sampler.h"
 #include "io/checkpoint.h"
+#include "io/file_system.h"
 #include "train/checkpoint.h"
 #include "train/not_finite.h"
 #include "train/optimizer.h"
@@ -149,12 +150,21 @@ void Trainer::Resume(Progress* progress) {
                     loaded.state.global_batch, options_.seed, data_seed, global_batch),
         "repeat the flags of the first run, or start afresh in another --output_dir");
   }
+  if (!options_.resume_despite_changes) {
+    CheckSchedule(*options_.resume_from, options_, plan.max_steps);
+  }
   if (!exact) {
     observer_->OnMessage(
         fmt::format("{} holds no optimizer state of this program: the moments start at zero",
                     options_.resume_from->string()));
   }
   state_ = std::move(loaded.state);
+  if (!state_.best_model_checkpoint.empty()) {
+    // The folder may have been moved or copied since.
+    const auto here =
+        options_.output_dir / std::filesystem::path(state_.best_model_checkpoint).filename();
+    if (std::filesystem::exists(here)) state_.best_model_checkpoint = here.string();
+  }
   plan.first_step = state_.global_step;
   progress->first_epoch = state_.global_step / plan.updates_per_epoch;
   if (!options_.ignore_data_skip) {
@@ -324,13 +334,21 @@ void Trainer::SaveCheckpoint() {
   const std::filesystem::path folder = io::CheckpointPath(options_.output_dir, state_.global_step);
   observer_->OnMessage("Saving model checkpoint to " + folder.string());
   WriteCheckpoint(folder, *model_, options_.save.only_model ? nullptr : optimizer_.get(), state_,
-                  save_model_files_);
+                  options_, save_model_files_);
+  DeleteOldCheckpoints();
+}
+
+void Trainer::DeleteOldCheckpoints() {
   if (!options_.save.total_limit) return;
   std::optional<std::filesystem::path> best;
   if (!state_.best_model_checkpoint.empty()) best = state_.best_model_checkpoint;
+  std::vector<io::CheckpointInfo> checkpoints = io::ListCheckpoints(options_.output_dir);
+  // A resumed run may have skipped a damaged one: it is replaced when its step is reached, and
+  // until then must not count as the newest.
+  std::erase_if(checkpoints,
+                [&](const auto& checkpoint) { return checkpoint.step > state_.global_step; });
   for (const auto& old :
-       io::CheckpointsToDelete(io::ListCheckpoints(options_.output_dir), *options_.save.total_limit,
-                               state_.best_model_checkpoint)) {
+       io::CheckpointsToDelete(std::move(checkpoints), *options_.save.total_limit, best)) {
     observer_->OnMessage(
         fmt::format("Deleting older checkpoint [{}] due to args.save_total_limit", old.string()));
     io::DeleteCheckpoint(old);
@@ -402,6 +420,7 @@ TrainResult Trainer::Train() {
   state_.seed = options_.seed;
   state_.data_seed = options_.data_seed.value_or(options_.seed);
   state_.global_batch = plan.total_batch_size;
+  state_.updates_per_epoch = plan.updates_per_epoch;
   model_->parameters().ZeroGrads(ctx_);
   model_->Reserve(data::LargestBatchTokens(*train_, options_.train_batch_size),
                   std::min(options_.train_batch_size, train_->rows()), true);
@@ -410,6 +429,7 @@ TrainResult Trainer::Train() {
   TrainResult result;
   if (plan.first_step > 0) {
     progress.saved_this_step = true;  // the checkpoint that is resumed
+    DeleteOldCheckpoints();           // the stop may have come between saving and deleting
     result.interrupted = !EvaluateWhatTheStopLeftOut(plan);
   }
   for (int64_t epoch = progress.first_epoch;
@@ -460,6 +480,7 @@ TrainResult Trainer::Train() {
   if (!result.interrupted && options_.best.load_at_end && !result.best_checkpoint.empty()) {
     observer_->OnMessage(fmt::format("Loading best model from {} (score: {}).",
                                      result.best_checkpoint, *state_.best_metric));
+    io::CheckCheckpoint(result.best_checkpoint);
     nn::ReloadWeights(result.best_checkpoint, model_);
   }
   return result;
@@ -468,10 +489,10 @@ TrainResult Trainer::Train() {
 void Trainer::SaveModel() {
   const std::filesystem::path& folder = options_.output_dir;
   observer_->OnMessage("Saving model checkpoint to " + folder.string());
+  const auto weights = static_cast<uint64_t>(model_->parameters().count()) * sizeof(float);
+  io::RequireFreeSpace(folder, weights);
   save_model_files_(folder);
-  const std::filesystem::path partial = folder / ".model.safetensors.partial";
-  nn::SaveWeights(*model_, partial);
-  std::filesystem::rename(partial, folder / "model.safetensors");
+  nn::SaveWeights(*model_, folder / "model.safetensors");
 }
 
 void Trainer::SaveState() { io::WriteTrainerState(options_.output_dir, ToJson(state_)); }

@@ -99,6 +99,9 @@ class Trainer {
   bool EvaluateInTraining();
   bool EvaluateWhatTheStopLeftOut(const TrainPlan& plan);
   void SaveCheckpoint();
+  // save_total_limit: what is over it goes; checkpoints of steps that are still to come do not
+  // count.
+  void DeleteOldCheckpoints();
   // With the prefix; empty: best models are not looked for.
   std::string BestMetricName() const;
   // Before hours of training rather than at the first evaluation.

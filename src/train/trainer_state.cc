@@ -62,12 +62,13 @@ Json ToJson(const TrainerState& state) {
   json["train_batch_size"] = state.train_batch_size;
   json["trial_name"] = Json();
   json["trial_params"] = Json();
-  json["hagane"] = {{"seed", state.seed},
-                    {"data_seed", state.data_seed},
-                    {"global_batch", state.global_batch},
-                    {"loss_sum", state.loss_sum},
-                    {"interval_loss", state.interval_loss},
-                    {"interval_steps", state.interval_steps}};
+  json[io::kOwnStateKey] = {{"seed", state.seed},
+                            {"data_seed", state.data_seed},
+                            {"global_batch", state.global_batch},
+                            {"updates_per_epoch", state.updates_per_epoch},
+                            {"loss_sum", state.loss_sum},
+                            {"interval_loss", state.interval_loss},
+                            {"interval_steps", state.interval_steps}};
   return json;
 }
 
@@ -90,12 +91,13 @@ LoadedState ReadTrainerState(const std::filesystem::path& folder) {
     for (const Json& entry : json.at("log_history")) {
       state.log_history.push_back(EntryFromJson(entry));
     }
-    if (json.contains("hagane")) {
-      const Json& own = json["hagane"];
+    if (json.contains(io::kOwnStateKey)) {
+      const Json& own = json[io::kOwnStateKey];
       loaded.has_hagane_part = true;
       state.seed = own.at("seed").get<uint64_t>();
       state.data_seed = own.at("data_seed").get<uint64_t>();
       state.global_batch = own.at("global_batch").get<int64_t>();
+      state.updates_per_epoch = own.value("updates_per_epoch", int64_t{0});
       state.loss_sum = own.at("loss_sum").get<double>();
       state.interval_loss = own.at("interval_loss").get<double>();
       state.interval_steps = own.at("interval_steps").get<int64_t>();

@@ -14,46 +14,68 @@ namespace {
 
 namespace fs = std::filesystem;
 
+class LineLog : public Log {
+ public:
+  void Info(const std::string& line) override { lines += line + "\n"; }
+  void Warning(const std::string& line) override { lines += line + "\n"; }
+  std::string lines;
+};
+
 class OutputFolderTest : public ::testing::Test {
  protected:
   OutputFolderTest() {
-    arguments_.do_train = true;
-    arguments_.output.path = folder_.path() / "out";
-    arguments_.all_arguments = R"({"seed": 42, "overwrite_output_dir": true})";
+    output_.path = folder_.path() / "out";
+    use_.train = true;
+    use_.all_arguments = R"({"seed": 42, "overwrite_output_dir": true})";
+    origin_.data = "d";
+    origin_.start_weights = "w";
   }
 
-  // A whole checkpoint as far as io is asked.
-  fs::path AddCheckpoint(int step) {
-    const fs::path path = arguments_.output.path / ("checkpoint-" + std::to_string(step));
+  // A whole checkpoint as far as io is asked, of a run with these arguments and data.
+  fs::path AddCheckpoint(int step, const std::string& all_arguments = R"({"seed": 42})",
+                         const io::RunOrigin& origin = {"", "d", "w", "", 1}) {
+    // The fingerprint is taken from what a run itself would write.
+    OutputFolder elsewhere;
+    elsewhere.path = folder_.path() / "elsewhere";
+    NullLog log;
+    RunFolder run(elsewhere, FolderUse{true, false, false, all_arguments}, log);
+    run.FindStart(origin, log);
+    const fs::path path = output_.path / ("checkpoint-" + std::to_string(step));
     fs::create_directories(path);
     std::ofstream(path / "x") << "x";
-    io::WriteManifest(path, {{"step", step}});
+    io::WriteManifest(path, {{"step", step}, {"origin", io::ToJson(run.origin())}});
     return path;
   }
   void AddFile(const std::string& name, const std::string& text) {
-    fs::create_directories(arguments_.output.path);
-    std::ofstream(arguments_.output.path / name) << text;
+    fs::create_directories(output_.path);
+    std::ofstream(output_.path / name) << text;
   }
   std::optional<fs::path> Prepare() {
-    NullLog log;
-    return PrepareOutputFolder(arguments_, log);
+    log_.lines.clear();
+    return RunFolder(output_, use_, log_).FindStart(origin_, log_);
+  }
+  std::string Refusal() {
+    return io::ErrorOf([&] { Prepare(); });
   }
 
   io::TemporaryFolder folder_;
-  RunArguments arguments_;
+  OutputFolder output_;
+  FolderUse use_;
+  io::RunOrigin origin_;
+  LineLog log_;
 };
 
 TEST_F(OutputFolderTest, MissingFolderIsMade) {
   EXPECT_EQ(Prepare(), std::nullopt);
-  EXPECT_TRUE(fs::is_directory(arguments_.output.path));
+  EXPECT_TRUE(fs::is_directory(output_.path));
 }
 
 TEST_F(OutputFolderTest, FolderWithOtherFilesIsAnError) {
   AddFile("notes.txt", "mine");
   EXPECT_THROW(Prepare(), Error);
-  arguments_.output.overwrite = true;
+  output_.overwrite = true;
   EXPECT_EQ(Prepare(), std::nullopt);
-  EXPECT_TRUE(fs::exists(arguments_.output.path / "notes.txt"));
+  EXPECT_TRUE(fs::exists(output_.path / "notes.txt"));
 }
 
 TEST_F(OutputFolderTest, RunStoppedBeforeItsFirstCheckpointStartsAgain) {
@@ -70,11 +92,11 @@ TEST_F(OutputFolderTest, CheckpointsAreResumedFromTheNewest) {
 TEST_F(OutputFolderTest, NamedCheckpointWins) {
   const fs::path older = AddCheckpoint(9);
   AddCheckpoint(10);
-  arguments_.output.resume_from = older.string();
+  output_.resume_from = older.string();
   EXPECT_EQ(Prepare(), older);
-  arguments_.output.resume_from = "last";
+  output_.resume_from = "last";
   EXPECT_EQ(Prepare()->filename(), "checkpoint-10");
-  arguments_.output.resume_from = (folder_.path() / "nowhere").string();
+  output_.resume_from = (folder_.path() / "nowhere").string();
   try {
     Prepare();
     FAIL();
@@ -84,59 +106,123 @@ TEST_F(OutputFolderTest, NamedCheckpointWins) {
 }
 
 TEST_F(OutputFolderTest, LastOfNoneIsAnError) {
-  arguments_.output.resume_from = "last";
+  output_.resume_from = "last";
   EXPECT_THROW(Prepare(), Error);
 }
 
 TEST_F(OutputFolderTest, OverwritingDeletesTheOldRunsCheckpoints) {
-  const fs::path old = AddCheckpoint(500);
-  arguments_.output.overwrite = true;
+  const fs::path old = AddCheckpoint(500, R"({"seed": 1})");
+  output_.overwrite = true;
   EXPECT_EQ(Prepare(), std::nullopt);
   EXPECT_FALSE(fs::exists(old));
 }
 
-TEST_F(OutputFolderTest, OverwritingContinuesAnUnfinishedRunOfTheSameArguments) {
-  const fs::path newest = AddCheckpoint(5);
-  AddFile(kArgumentsFile, R"({"seed": 42, "overwrite_output_dir": true, "threads": 1})");
-  arguments_.output.overwrite = true;
+TEST_F(OutputFolderTest, OverwritingContinuesAnUnfinishedRunOfTheSameCommandDataAndWeights) {
+  const std::string presented_otherwise = R"({"threads": 1, "seed": 42, "no_resume": false})";
+  output_.overwrite = true;
+  const fs::path newest = AddCheckpoint(5, presented_otherwise);
+  AddFile(kArgumentsFile, "another run's, which was stopped before its first checkpoint");
   EXPECT_EQ(Prepare(), newest);
-  arguments_.all_arguments = R"({"seed": 43})";
+  EXPECT_TRUE(io::Contains(log_.lines, "from step 5 (checkpoint-5); --no_resume starts afresh"));
+
+  origin_.data = "e";
   EXPECT_EQ(Prepare(), std::nullopt);
+  EXPECT_TRUE(io::Contains(log_.lines,
+                           "checkpoint-5 is not continued: it is of a run with another "
+                           "training data"));
+  origin_.data = "d";
+  AddCheckpoint(5);
+  origin_.start_weights = "x";
+  EXPECT_EQ(Prepare(), std::nullopt);
+  EXPECT_TRUE(io::Contains(log_.lines, "another start weights"));
+  origin_.start_weights = "w";
+  AddCheckpoint(5);
+  use_.all_arguments = R"({"seed": 43})";
+  EXPECT_EQ(Prepare(), std::nullopt);
+  EXPECT_TRUE(io::Contains(log_.lines, "another command"));
+}
+
+TEST_F(OutputFolderTest, OverwritingDoesNotContinueWhatDoesNotSayItsCommand) {
+  const fs::path path = output_.path / "checkpoint-5";
+  fs::create_directories(path);
+  io::WriteManifest(path, {{"step", 5}});
+  output_.overwrite = true;
+  EXPECT_EQ(Prepare(), std::nullopt);
+  EXPECT_FALSE(fs::exists(path));
+}
+
+TEST_F(OutputFolderTest, OtherDataOrStartWeightsAreNamedUnlessToldOtherwise) {
+  const fs::path newest = AddCheckpoint(5);
+  use_.all_arguments = R"({"seed": 42, "logging_steps": 1})";
+  EXPECT_EQ(Prepare(), newest);
+  origin_.data = "e";
+  EXPECT_TRUE(
+      io::Contains(Refusal(), "checkpoint-5 was written by a run with other training data "));
+  origin_.start_weights = "x";
+  for (const std::string& from : {std::string(), std::string("last"), newest.string()}) {
+    output_.resume_from = from;
+    EXPECT_TRUE(io::Contains(Refusal(), "other training data and other start weights"));
+  }
+  output_.resume_despite_changes = true;
+  EXPECT_EQ(Prepare(), newest);
 }
 
 TEST_F(OutputFolderTest, FinishedOrRefusedRunsAreNotContinued) {
   AddCheckpoint(5);
-  AddFile(kArgumentsFile, arguments_.all_arguments);
-  arguments_.output.overwrite = true;
-  arguments_.output.no_resume = true;
+  output_.overwrite = true;
+  output_.no_resume = true;
   EXPECT_EQ(Prepare(), std::nullopt);
   AddCheckpoint(5);
-  arguments_.output.no_resume = false;
+  output_.no_resume = false;
   AddFile("train_results.json", "{}");
   EXPECT_EQ(Prepare(), std::nullopt);
 }
 
 TEST_F(OutputFolderTest, ARunStoppedInItsLastEvaluationIsContinued) {
   const fs::path newest = AddCheckpoint(5);
-  AddFile(kArgumentsFile, arguments_.all_arguments);
   AddFile("train_results.json", "{}");
-  arguments_.output.overwrite = true;
-  arguments_.do_eval = true;
+  output_.overwrite = true;
+  use_.evaluate = true;
   EXPECT_EQ(Prepare(), newest);
 }
 
 TEST_F(OutputFolderTest, TheResultsOfAnEarlierRunDoNotEndTheNewOne) {
-  arguments_.output.overwrite = true;
-  AddFile(kArgumentsFile, arguments_.all_arguments);
+  output_.overwrite = true;
   AddFile("train_results.json", "{}");
   EXPECT_EQ(Prepare(), std::nullopt);
   const fs::path newest = AddCheckpoint(5);
   EXPECT_EQ(Prepare(), newest);
 }
 
+TEST_F(OutputFolderTest, DamagedCheckpointsAreNamedAndNeverLeadToAFreshStart) {
+  const fs::path older = AddCheckpoint(4), newest = AddCheckpoint(5);
+  std::ofstream(newest / "x") << "y";
+  EXPECT_EQ(Prepare(), older);
+  EXPECT_TRUE(io::Contains(log_.lines, "checkpoint-5/x has other content"));
+  EXPECT_TRUE(io::Contains(log_.lines, "resuming training at " + older.string()));
+  fs::remove(older / "x");
+  EXPECT_TRUE(io::Contains(Refusal(), "holds no checkpoint that is whole"));
+}
+
+TEST_F(OutputFolderTest, IsLockedWhileTheRunLivesAndSweptBefore) {
+  AddFile(".model.safetensors.tmp-1f-0", "half");
+  AddFile(".mine.tmp-x", "mine");
+  fs::create_directories(output_.path / ".checkpoint-5.tmp-1f-0/checkpoint-5");
+  fs::create_directories(output_.path / ".checkpoint-4.deleted/x");
+  {
+    const RunFolder run(output_, use_, log_);
+    EXPECT_TRUE(io::Contains(log_.lines, "removed 3 unfinished"));
+    use_.train = false;
+    EXPECT_TRUE(io::Contains(Refusal(), "another run"));
+  }
+  EXPECT_EQ(Refusal(), "");
+  EXPECT_EQ(folder_.Names(),
+            (std::vector<std::string>{"out", "out/.mine.tmp-x", "out/run_args.json"}));
+}
+
 TEST_F(OutputFolderTest, EvaluationMayShareAFullFolder) {
   AddFile("notes.txt", "mine");
-  arguments_.do_train = false;
+  use_.train = false;
   EXPECT_EQ(Prepare(), std::nullopt);
 }
 

@@ -204,7 +204,8 @@ TEST(RunGlueTest, SignalSavesAndTheSameCommandGoesOn) {
     if (name.starts_with("checkpoint-"))
       newest = std::max<int64_t>(newest, std::stoll(name.substr(11)));
   }
-  const Outcome resumed = RunProgram(args + Args{"--max_steps", std::to_string(newest + 1)});
+  const Outcome resumed = RunProgram(
+      args + Args{"--max_steps", std::to_string(newest + 1), "--resume_despite_changes"});
   ASSERT_EQ(resumed.code, 0) << resumed.err;
   EXPECT_TRUE(
       Contains(resumed.err, "Continuing training from global step " + std::to_string(newest)));
