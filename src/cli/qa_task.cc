@@ -72,9 +72,10 @@ void CheckFiles(const RunArguments& run) {
   }
 }
 
-bool AnyAnswersKnown(const data::QaDataset& questions) {
-  return std::any_of(questions.examples.begin(), questions.examples.end(),
-                     [](const data::QaExample& example) { return example.has_answers; });
+bool CanBeScored(const data::QaDataset& questions, bool version_2) {
+  return std::any_of(
+      questions.examples.begin(), questions.examples.end(),
+      [&](const data::QaExample& example) { return data::CanBeScored(example, version_2); });
 }
 
 }  // namespace
@@ -137,10 +138,11 @@ void QaTask::ReadData(const io::ModelConfig&, std::optional<int64_t> sample, Log
   if (wanted.evaluation) {
     evaluation_questions_ =
         read("validation", QaUse::kEvaluate, source_.files.validation, wanted.max_evaluation);
-    if (!AnyAnswersKnown(evaluation_questions_->questions)) {
+    if (!CanBeScored(evaluation_questions_->questions, options_.answers.version_2)) {
       throw Error(
           fmt::format("{} has no answers to evaluate with", source_.files.validation->string()),
-          "to answer its questions, give it as --test_file with --do_predict");
+          "to answer its questions, give it as --test_file with --do_predict; if none of them has "
+          "an answer, add --version_2_with_negative");
     }
   }
   if (wanted.prediction) {
@@ -219,7 +221,7 @@ train::Metrics QaTask::Judge(const RunContext& ctx, const data::Features& featur
   split.answers =
       data::FindQaAnswers(ctx, split.questions, split.windows, logits, options_.answers);
   train::Metrics metrics;
-  if (!AnyAnswersKnown(split.questions)) return metrics;
+  if (!CanBeScored(split.questions, options_.answers.version_2)) return metrics;
   for (const data::QaMetric& metric : data::SquadMetrics(split.questions, split.answers.texts,
                                                          options_.answers.version_2, *ctx.log)) {
     metrics.emplace_back(metric.name, metric.value);

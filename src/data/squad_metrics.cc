@@ -114,7 +114,7 @@ class Scorer {
     item_of_.assign(dataset.examples.size(), SIZE_MAX);
     for (size_t i = 0; i < dataset.examples.size(); ++i) {
       const QaExample& example = dataset.examples[i];
-      if (!example.has_answers || (!scoring.version_2 && example.answers.empty())) {
+      if (!CanBeScored(example, scoring.version_2)) {
         Tally(example.id, &unknown_);
         continue;
       }
@@ -243,6 +243,10 @@ std::string NormalizeAnswer(std::string_view text) {
     normal += token;
   }
   return normal;
+}
+
+bool CanBeScored(const QaExample& example, bool version_2) {
+  return example.has_answers && (version_2 || !example.answers.empty());
 }
 
 std::vector<QaMetric> SquadMetrics(const QaDataset& dataset,

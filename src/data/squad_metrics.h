@@ -34,8 +34,11 @@ struct SquadScoring {
   bool search_threshold = false;     // appends best_exact, best_exact_thresh, best_f1, ...
 };
 
-// `predictions` has one element per example; null: there is none, which scores 0. Examples without
-// known answers are left out with a warning (1.1: also those without an answer). In the reference's
+// Whether the example can be scored: its answers are known and, in 1.1, there is one.
+bool CanBeScored(const QaExample& example, bool version_2);
+
+// `predictions` has one element per example; null: there is none, which scores 0. Examples
+// that cannot be scored are left out with a warning. In the reference's
 // order of names: exact_match, f1; or exact, f1, total, HasAns_*, NoAns_* (where there are such
 // questions), best_*. Throws an Error when no example can be scored.
 std::vector<QaMetric> SquadMetrics(const QaDataset& dataset,

@@ -46,6 +46,22 @@ TEST(RunQaTest, TrainsEvaluatesAndPredicts) {
   EXPECT_TRUE(Contains(ReadAll(run.Path("out/README.md")), "eval_f1: 100.0"));
 }
 
+// As the official 2.0 test sets without their answers.
+TEST(RunQaTest, EmptyAnswersArePredictedAndRefusedInAVersion1Evaluation) {
+  const TinyQuestions run;
+  run.folder().Write("empty.json", R"([{"id": "x", "context": "the bad", "question": "the good",
+                                        "answers": {"text": [], "answer_start": []}}])");
+  const Outcome predicted =
+      RunProgram(run.QaBase() + Args{"--do_predict", "--test_file", run.Path("empty.json")});
+  EXPECT_EQ(predicted.code, 0) << predicted.err;
+  EXPECT_FALSE(run.Json("out/predict_results.json").contains("test_f1"));
+  const Outcome refused =
+      RunProgram(run.QaShort() + Args{"--do_eval", "--validation_file", run.Path("empty.json")});
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_TRUE(Contains(refused.err, "no answers to evaluate with"));
+  EXPECT_FALSE(Contains(refused.out, "train metrics"));
+}
+
 TEST(RunQaTest, SavedModelAnswersAlone) {
   const TinyQuestions run;
   ASSERT_EQ(RunProgram(run.QaTraining() + Args{"--do_eval"}).code, 0);
