@@ -42,7 +42,7 @@ std::vector<fs::path> ResultFiles(const fs::path& folder) {
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
     if (name == "train_results.json" || name == "eval_results.json" ||
-        name.starts_with("predict_results_")) {
+        name.starts_with("predict_results")) {
       files.push_back(entry.path());
     }
   }

@@ -64,10 +64,9 @@ void CheckFiles(const RunArguments& run) {
                        fmt::format("{} needs a JSON file in SQuAD's form", need.why));
     }
     const std::string extension = need.file->extension().string();
-    if (extension != ".json" && extension != ".jsonl") {
-      throw UsageError(
-          fmt::format("--{} {} is no .json or .jsonl file", need.name, need.file->string()),
-          "questions, contexts and answers are read from JSON alone");
+    if (extension == ".csv" || extension == ".tsv" || extension == ".parquet") {
+      throw UsageError(fmt::format("--{} {} is no JSON file", need.name, need.file->string()),
+                       "questions, contexts and answers are read from JSON alone");
     }
   }
 }
@@ -108,6 +107,13 @@ QaTask::Split QaTask::ReadSplit(const std::filesystem::path& file,
         fmt::format("{} has questions without an answer; without --version_2_with_negative the "
                     "model must answer every question",
                     file.string()));
+  }
+  if (options.use == data::QaUse::kTrain &&
+      std::all_of(examples.begin(), examples.end(), [](const data::QaExample& example) {
+        return example.target == data::QaTarget::kUnusable;
+      })) {
+    throw Error(fmt::format("{} has no question with an answer to train on", file.string()),
+                "each needs \"answers\": the text, and where it starts in the context");
   }
   if (sample && *sample < static_cast<int64_t>(examples.size())) {
     split.share = static_cast<double>(*sample) / static_cast<double>(examples.size());

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "io/tensor_file.h"
+#include "tests/cli/expect_error.h"
 #include "tests/cli/tiny_model.h"
 
 namespace hagane::cli {
@@ -12,19 +13,6 @@ namespace {
 
 using io::Contains;
 using io::ReadAll;
-
-void ExpectError(const Outcome& outcome, int code, const std::string& place) {
-  EXPECT_EQ(outcome.code, code) << outcome.err;
-  EXPECT_EQ(outcome.out, "");
-  const size_t begin = outcome.err.find("error: ");
-  ASSERT_NE(begin, std::string::npos) << outcome.err;
-  const std::string text = outcome.err.substr(begin);
-  const std::string sentence = text.substr(0, text.find('\n'));
-  EXPECT_TRUE(Contains(text, place));
-  EXPECT_TRUE(sentence.ends_with(".")) << sentence;
-  EXPECT_TRUE(Contains(text, "\n\nhint: ")) << text;
-  EXPECT_EQ(text.find("error: ", 1), std::string::npos) << text;
-}
 
 class BadInputTest : public ::testing::Test {
  protected:

@@ -162,6 +162,30 @@ TEST(RunQaTest, ResumingInMidEpochGivesTheSameBits) {
   EXPECT_EQ(ReadAll(run.Path("again/model.safetensors")), whole);
 }
 
+TEST(RunQaTest, EndedRunIsNotContinued) {
+  const TinyQuestions run;
+  const Args args = run.QaShort() + Args{"--do_eval", "--do_predict", "--overwrite_output_dir"};
+  ASSERT_EQ(RunProgram(args).code, 0);
+  const Outcome again = RunProgram(args);
+  ASSERT_EQ(again.code, 0) << again.err;
+  EXPECT_FALSE(Contains(again.err, "continuing the unfinished run")) << again.err;
+}
+
+TEST(RunQaTest, ExampleFilesAreRead) {
+  const TinyQuestions run;
+  const std::filesystem::path examples =
+      std::filesystem::path(HAGANE_SOURCE_DIR) / "examples/questions";
+  const Outcome outcome = RunProgram(
+      run.QaShort() + Args{"--train_file", (examples / "train.json").string(), "--validation_file",
+                           (examples / "validation.json").string(), "--test_file",
+                           (examples / "test.json").string(), "--do_eval", "--do_predict",
+                           "--version_2_with_negative", "--max_seq_length", "32"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_FALSE(Contains(outcome.err, "answer_start")) << outcome.err;
+  EXPECT_EQ(run.Json("out/predict_predictions.json").size(),
+            run.Json("out/eval_predictions.json").size());
+}
+
 TEST(RunQaTest, SampleLimitsCutExamplesAndThenWindows) {
   const TinyQuestions run;
   // 18 tokens of context in windows of 24 - 3 - 2 = 19 fit; of 12 - 3 - 2 = 7 they make several.
