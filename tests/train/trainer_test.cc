@@ -261,6 +261,65 @@ TEST_F(TrainerTest, ResumeWithAnotherGlobalBatchIsRefused) {
   EXPECT_THROW(Run(features, &second), Error);
 }
 
+TEST_F(TrainerTest, ResumeWithAnotherScheduleIsRefusedUnlessToldOtherwise) {
+  const data::Features features = SmallFeatures(10);
+  Recorder first;
+  first.stop_after = 3;
+  Run(features, &first);
+  options_.resume_from = folder_ / "checkpoint-3";
+  options_.optimizer.learning_rate = 2e-3;
+  Recorder second;
+  try {
+    Run(features, &second);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("learning_rate 0.002 instead of 0.001"),
+              std::string::npos)
+        << error.what();
+  }
+  options_.resume_despite_changes = true;
+  EXPECT_EQ(Run(features, &second).steps, 15);
+}
+
+// The names of the checkpoints that are left.
+std::vector<std::string> Left(const std::filesystem::path& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.is_directory()) names.push_back(entry.path().filename().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+TEST_F(TrainerTest, AResumedRunMakesUpForTheDeletingThatTheStopLeftOut) {
+  const data::Features features = SmallFeatures(10);
+  options_.max_steps = 10;
+  options_.save.strategy = Interval::kSteps;
+  options_.save.steps = 5;
+  Recorder first, second;
+  Run(features, &first);
+  ASSERT_EQ(Left(folder_), (std::vector<std::string>{"checkpoint-10", "checkpoint-5"}));
+  options_.save.total_limit = 1;
+  options_.resume_from = folder_ / "checkpoint-10";
+  Run(features, &second);
+  EXPECT_EQ(Left(folder_), std::vector<std::string>{"checkpoint-10"});
+}
+
+TEST_F(TrainerTest, ACheckpointAheadOfTheRunIsNotCountedAsTheNewest) {
+  const data::Features features = SmallFeatures(10);
+  options_.max_steps = 10;
+  options_.save.strategy = Interval::kSteps;
+  options_.save.steps = 5;
+  Recorder first, second;
+  Run(features, &first);
+  // checkpoint-10 was found to be damaged; what is saved before step 10 must survive beside it.
+  options_.save.total_limit = 1;
+  options_.resume_from = folder_ / "checkpoint-5";
+  second.stop_after = 2;
+  EXPECT_TRUE(Run(features, &second).interrupted);
+  EXPECT_EQ(Left(folder_), (std::vector<std::string>{"checkpoint-10", "checkpoint-7"}));
+}
+
 TEST_F(TrainerTest, BestAndLastCheckpointAreKept) {
   const data::Features features = SmallFeatures(10);
   const data::Features eval = SmallFeatures(40);
