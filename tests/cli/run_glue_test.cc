@@ -58,18 +58,7 @@ TEST(RunGlueTest, SavedArgumentsRepeatTheRun) {
 
 TEST(RunGlueTest, ResumingInMidEpochGivesTheSameBits) {
   const TinyRun run;
-  const Args args = run.Base() + Args{"--do_train", "--num_train_epochs",
-                                      "2",          "--save_steps",
-                                      "2",          "--per_device_train_batch_size",
-                                      "2"};
-  ASSERT_EQ(RunProgram(args).code, 0);
-  const std::string whole = ReadAll(run.Path("out/model.safetensors"));
-  std::filesystem::create_directories(run.Path("again"));
-  std::filesystem::rename(run.Path("out/checkpoint-4"), run.Path("again/checkpoint-4"));
-  const Outcome resumed = RunProgram(args + Args{"--output_dir", run.Path("again")});
-  ASSERT_EQ(resumed.code, 0) << resumed.err;
-  EXPECT_TRUE(Contains(resumed.err, "Continuing training from global step 4"));
-  EXPECT_EQ(ReadAll(run.Path("again/model.safetensors")), whole);
+  ExpectSameBitsAfterResuming(run, run.Base());
 }
 
 TEST(RunGlueTest, EvaluationAloneUsesTheSavedHead) {

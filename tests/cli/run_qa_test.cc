@@ -148,18 +148,7 @@ TEST(RunQaTest, BestModelIsChosenByF1) {
 
 TEST(RunQaTest, ResumingInMidEpochGivesTheSameBits) {
   const TinyQuestions run;
-  const Args args = run.QaBase() + Args{"--do_train", "--num_train_epochs",
-                                        "2",          "--save_steps",
-                                        "2",          "--per_device_train_batch_size",
-                                        "2"};
-  ASSERT_EQ(RunProgram(args).code, 0);
-  const std::string whole = ReadAll(run.Path("out/model.safetensors"));
-  std::filesystem::create_directories(run.Path("again"));
-  std::filesystem::rename(run.Path("out/checkpoint-4"), run.Path("again/checkpoint-4"));
-  const Outcome resumed = RunProgram(args + Args{"--output_dir", run.Path("again")});
-  ASSERT_EQ(resumed.code, 0) << resumed.err;
-  EXPECT_TRUE(Contains(resumed.err, "Continuing training from global step 4"));
-  EXPECT_EQ(ReadAll(run.Path("again/model.safetensors")), whole);
+  ExpectSameBitsAfterResuming(run, run.QaBase());
 }
 
 TEST(RunQaTest, EndedRunIsNotContinued) {

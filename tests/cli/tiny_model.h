@@ -1,6 +1,8 @@
 // A model folder small enough to train in a moment, and tables to train it on.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -64,5 +66,21 @@ class TinyRun {
  private:
   io::TemporaryFolder folder_;
 };
+
+// A run of six rows and three updates an epoch, and one that goes on from the middle of its second.
+inline void ExpectSameBitsAfterResuming(const TinyRun& run, const Args& base) {
+  const Args args = base + Args{"--do_train", "--num_train_epochs",
+                                "2",          "--save_steps",
+                                "2",          "--per_device_train_batch_size",
+                                "2"};
+  ASSERT_EQ(RunProgram(args).code, 0);
+  const std::string whole = io::ReadAll(run.Path("out/model.safetensors"));
+  std::filesystem::create_directories(run.Path("again"));
+  std::filesystem::rename(run.Path("out/checkpoint-4"), run.Path("again/checkpoint-4"));
+  const Outcome resumed = RunProgram(args + Args{"--output_dir", run.Path("again")});
+  ASSERT_EQ(resumed.code, 0) << resumed.err;
+  EXPECT_TRUE(io::Contains(resumed.err, "Continuing training from global step 4"));
+  EXPECT_EQ(io::ReadAll(run.Path("again/model.safetensors")), whole);
+}
 
 }  // namespace hagane::cli
