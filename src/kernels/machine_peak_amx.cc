@@ -16,10 +16,13 @@ struct alignas(64) TileConfig {
 };
 static_assert(sizeof(TileConfig) == 64);
 
+// Not a local: GCC 12's _tile_loadconfig names only the first eight bytes as read, so the stores
+// that fill a local's others are dropped and the instruction faults.
+constexpr TileConfig kEightFullTiles;
+
 // Tiles 0 to 3 are the sums, 4 and 5 one operand, 6 and 7 the other: two by two.
 void ZeroTiles() {
-  const TileConfig config;
-  _tile_loadconfig(&config);
+  _tile_loadconfig(&kEightFullTiles);
   _tile_zero(0);
   _tile_zero(1);
   _tile_zero(2);
