@@ -1,8 +1,10 @@
-// The one object that says how to run: instruction set, threads, where to speak. Made once by cli/
+// The one object that says how to run: instruction set, threads, where to speak, when to stop. Made
+// once by cli/
 // (or a test), passed by reference, never global.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include "base/isa.h"
 #include "base/log.h"
@@ -14,6 +16,10 @@ struct RunContext {
   Isa isa = Isa::kReference;  // the kernel level in use, <= cpu.best
   int threads = 1;            // OpenMP threads of every parallel region; bits do not depend on it
   Log* log = nullptr;         // never null after MakeRunContext
+  // Looked at in every long loop, from any thread; empty: never.
+  std::function<bool()> stop_requested;
+
+  bool StopRequested() const { return stop_requested && stop_requested(); }
 };
 
 // Cores this process may use: physical cores of its affinity mask (hwloc), at least 1.

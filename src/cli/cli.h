@@ -8,8 +8,8 @@
 
 namespace hagane::cli {
 
-// Exit codes: 0 done, 1 failed, 2 wrong command line, 75 interrupted with the state saved, 130 /
-// 143 interrupted without.
+// Exit codes: 0 done, 1 failed, 2 wrong command line, 75 interrupted (the same command, run
+// again, goes on).
 int Main(const std::vector<std::string>& args, const Streams& streams);
 
 }  // namespace hagane::cli

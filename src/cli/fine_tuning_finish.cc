@@ -29,7 +29,7 @@ void FineTuningRun::WriteModelCard() const {
   card.data = task_->data_name();
   card.bf16 = arguments_.bf16;
   card.evaluation = eval_metrics_;
-  io::WriteFileAtomically(folder / "README.md",
+  io::WriteFileAtomically(folder / kModelCardFile,
                           ModelCardText(card, options_, folder.filename().string()));
 }
 

@@ -74,7 +74,7 @@ void FineTuningRun::SayPlan() {
   Say(fmt::format("memory: needs {}", DescribeMemory(need, limit)));
 }
 
-int FineTuningRun::DryRun() {
+void FineTuningRun::DryRun() {
   const MemoryNeed need = EstimateMemory(*model_, *task_, options_);
   const double seconds = EstimatedSeconds();
   Say(fmt::format("dry run: memory {}, time about {}", DescribeMemory(need, FindMemoryLimit()),
@@ -87,7 +87,6 @@ int FineTuningRun::DryRun() {
     json["estimated_seconds"] = seconds;
     console_->Json(json.dump(2));
   }
-  return 0;
 }
 
 }  // namespace hagane::cli

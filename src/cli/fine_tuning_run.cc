@@ -5,8 +5,11 @@
 
 #include "cli/hints.h"
 #include "cli/run_sources.h"
+#include "cli/stop_signals.h"
 #include "cli/version.h"
 #include "data/feature_cache.h"
+#include "data/interrupted.h"
+#include "io/checkpoint.h"
 #include "io/json.h"
 
 namespace hagane::cli {
@@ -29,34 +32,50 @@ FineTuningRun::FineTuningRun(const RunArguments& arguments, Task* task, const Ru
 FineTuningRun::~FineTuningRun() = default;
 
 int FineTuningRun::Run() {
+  try {
+    RunSteps();
+    return 0;
+  } catch (const data::Interrupted&) {
+    console_->ShowStatus("");
+    SayInterrupted();
+    return kExitInterrupted;
+  }
+}
+
+void FineTuningRun::RunSteps() {
   const bool dry_run = arguments_.presentation.dry_run;
   OpenSources();
+  data::StopIfAsked(ctx_);
   task_->ReadData(*config_, dry_run ? std::optional(kDryRunRows) : std::nullopt, *console_);
+  data::StopIfAsked(ctx_);
   if (!dry_run) {
-    folder_ =
-        std::make_unique<RunFolder>(arguments_.output,
-                                    FolderUse{arguments_.do_train, arguments_.do_eval,
-                                              arguments_.do_predict, arguments_.all_arguments},
-                                    *console_);
+    folder_ = std::make_unique<RunFolder>(
+        arguments_.output, FolderUse{arguments_.do_train, arguments_.all_arguments}, ctx_);
   }
   Tokenise();
+  data::StopIfAsked(ctx_);
   if (!dry_run) FindStart();
+  data::StopIfAsked(ctx_);
   LoadWeights();
+  data::StopIfAsked(ctx_);
   if (dry_run) return DryRun();
   SayPlan();
 
-  signals_ = std::make_unique<StopSignals>();
-  if (arguments_.do_train && !Train()) {
-    console_->Info(
-        fmt::format("interrupted; the state is saved in {}. Run the same command again to "
-                    "go on.",
-                    arguments_.output.path.string()));
-    return kExitInterruptedSaved;
-  }
-  if (arguments_.do_eval && !Evaluate()) return ExitInterrupted();
-  if (arguments_.do_predict && !Predict()) return ExitInterrupted();
+  if (arguments_.do_train) Train();
+  if (arguments_.do_eval) Evaluate();
+  if (arguments_.do_predict) Predict();
   Finish();
-  return 0;
+}
+
+void FineTuningRun::SayInterrupted() {
+  if (trainer_ != nullptr) trainer_->SaveIfUnsaved();
+  const bool saved = folder_ != nullptr && arguments_.do_train &&
+                     !io::ListCheckpoints(arguments_.output.path).empty();
+  Say(saved ? fmt::format("interrupted; the state is saved in {}. Run the same command again to go "
+                          "on.",
+                          arguments_.output.path.string())
+            : "interrupted before there was a state to save. Run the same command again to start "
+              "over.");
 }
 
 void FineTuningRun::OpenSources() {

@@ -13,7 +13,6 @@
 #include "cli/output_folder.h"
 #include "cli/run_arguments.h"
 #include "cli/run_reporter.h"
-#include "cli/stop_signals.h"
 #include "cli/task.h"
 #include "io/model_folder.h"
 #include "nn/model.h"
@@ -33,6 +32,11 @@ class FineTuningRun {
   int Run();
 
  private:
+  // Throw data::Interrupted when the run is asked to stop, as the steps below do.
+  void RunSteps();
+  // Saves what has not been saved and says what the next run will find.
+  void SayInterrupted();
+
   // fine_tuning_run.cc: everything before the plan.
   void OpenSources();
   void Tokenise();
@@ -46,18 +50,17 @@ class FineTuningRun {
   double ForwardFlopsPerRow(const data::Features& features) const;
   double EstimatedSeconds() const;
   void SayPlan();
-  int DryRun();
+  void DryRun();
 
-  // fine_tuning_steps.cc. The steps return false when they were interrupted.
-  bool Train();
-  bool Evaluate();
-  bool Predict();
+  // fine_tuning_steps.cc.
+  void Train();
+  void Evaluate();
+  void Predict();
   void SaveModelFiles(const std::filesystem::path& folder) const;
   // `train` may be null.
   std::unique_ptr<train::Trainer> MakeTrainer(nn::Model* model, const data::Features* train);
   // The trainer for evaluation and prediction; with --bf16_full_eval its model is a bf16 one.
   train::Trainer* Evaluator();
-  int ExitInterrupted() const;
   void AddFiles(const std::vector<std::filesystem::path>& written);
 
   // fine_tuning_finish.cc: model card, --json, the closing lines.
@@ -84,7 +87,6 @@ class FineTuningRun {
 
   nn::LoadReport load_report_;
   std::unique_ptr<nn::Model> model_, bf16_model_;
-  std::unique_ptr<StopSignals> signals_;
   std::unique_ptr<RunReporter> reporter_;
   std::unique_ptr<train::Trainer> trainer_, bf16_trainer_;
 

@@ -1,11 +1,11 @@
 // Training, evaluation and prediction of a run, and what they write.
 #include <fmt/format.h>
 
-#include <csignal>
 #include <nlohmann/json.hpp>
 
 #include "cli/fine_tuning_run.h"
 #include "cli/model_config.h"
+#include "data/interrupted.h"
 #include "io/checkpoint.h"
 
 namespace hagane::cli {
@@ -50,7 +50,7 @@ std::unique_ptr<train::Trainer> FineTuningRun::MakeTrainer(nn::Model* model,
     options.evaluation = options_.evaluation;
     options.evaluation_rows = evaluation == nullptr ? 0 : evaluation->rows();
     options.progress = arguments_.presentation.progress_bar;
-    options.stop_requested = [this] { return signals_ != nullptr && signals_->received() != 0; };
+    options.stop_requested = ctx_.stop_requested;
     reporter_ = std::make_unique<RunReporter>(console_, std::move(options));
   }
   return std::make_unique<train::Trainer>(
@@ -75,9 +75,9 @@ train::Trainer* FineTuningRun::Evaluator() {
   return bf16_trainer_.get();
 }
 
-bool FineTuningRun::Train() {
+void FineTuningRun::Train() {
   trained_ = trainer_->Train();
-  if (trained_.interrupted) return false;
+  if (trained_.interrupted) throw data::Interrupted();
   if (trained_.skipped_updates > 0) {
     console_->Warning(
         fmt::format("{} of {} updates were left out: their loss or gradient was not "
@@ -105,16 +105,15 @@ bool FineTuningRun::Train() {
   console_->Result(MetricsBlock("train", train_metrics_));
   WriteResults(arguments_.output.path, "train", train_metrics_);
   trainer_->SaveState();
-  return true;
 }
 
-bool FineTuningRun::Evaluate() {
+void FineTuningRun::Evaluate() {
   const std::filesystem::path& folder = arguments_.output.path;
   train::Trainer* const trainer = Evaluator();
   for (size_t i = 0; i < task_->evaluation().size(); ++i) {
     const TaskSplit& split = task_->evaluation()[i];
     const train::EvaluationResult result = trainer->Evaluate(*split.features, "eval");
-    if (result.interrupted) return false;
+    if (result.interrupted) throw data::Interrupted();
     AddFiles(task_->WriteEvaluation(i, folder, result));
     train::LogEntry entry{trained_.steps, trained_.epoch, result.metrics};
     NamedMetrics metrics = Typed(result.metrics);
@@ -127,16 +126,15 @@ bool FineTuningRun::Evaluate() {
     eval_metrics_.insert(eval_metrics_.end(), metrics.begin(), metrics.end());
     WriteResults(folder, "eval", eval_metrics_);
   }
-  return true;
 }
 
-bool FineTuningRun::Predict() {
+void FineTuningRun::Predict() {
   const std::filesystem::path& folder = arguments_.output.path;
   train::Trainer* const trainer = Evaluator();
   for (size_t i = 0; i < task_->prediction().size(); ++i) {
     const data::Features& features = *task_->prediction()[i].features;
     const train::EvaluationResult result = trainer->Predict(features);
-    if (result.interrupted) return false;
+    if (result.interrupted) throw data::Interrupted();
     AddFiles(task_->WritePrediction(i, folder, result));
     if (!task_->reports_predictions()) continue;
     predict_metrics_ = Typed(result.metrics);
@@ -144,17 +142,10 @@ bool FineTuningRun::Predict() {
     console_->Result(MetricsBlock("predict", predict_metrics_));
     WriteResults(folder, "predict", predict_metrics_);
   }
-  return true;
 }
 
 void FineTuningRun::AddFiles(const std::vector<std::filesystem::path>& written) {
   prediction_files_.insert(prediction_files_.end(), written.begin(), written.end());
-}
-
-int FineTuningRun::ExitInterrupted() const {
-  const bool saved = arguments_.do_train && !io::ListCheckpoints(arguments_.output.path).empty();
-  if (saved) return kExitInterruptedSaved;
-  return 128 + signals_->received();
 }
 
 }  // namespace hagane::cli

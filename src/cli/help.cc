@@ -105,8 +105,8 @@ environment
   OMP_NUM_THREADS  threads, as --threads
   NO_COLOR         no colours
 
-exit codes: 0 done, 1 failed, 2 wrong command line, 75 interrupted with the state saved (run the
-same command again), 130 or 143 interrupted without.
+exit codes: 0 done, 1 failed, 2 wrong command line, 75 interrupted (the same command, run
+again, goes on).
 )";
 }
 

@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
+#include <chrono>
 #include <nlohmann/json.hpp>
+#include <thread>
 #include <vector>
 
 #include "base/error.h"
 #include "cli/hints.h"
+#include "data/interrupted.h"
 #include "io/atomic_write.h"
 #include "io/checkpoint.h"
 #include "io/file_system.h"
@@ -36,28 +38,17 @@ io::RunOrigin OriginOf(const fs::path& checkpoint) {
   return io::HasManifest(checkpoint) ? io::OriginIn(io::ReadManifest(checkpoint)) : io::RunOrigin{};
 }
 
-// What a run writes as it ends, by which an ended run is told from one that was stopped.
+// What a run writes after training.
 std::vector<fs::path> ResultFiles(const fs::path& folder) {
   std::vector<fs::path> files;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
     if (name == "train_results.json" || name == "eval_results.json" ||
-        name.starts_with("predict_results")) {
+        name.starts_with("predict_results") || name == kModelCardFile) {
       files.push_back(entry.path());
     }
   }
   return files;
-}
-
-bool HasEnded(const fs::path& folder, const FolderUse& use) {
-  const auto files = ResultFiles(folder);
-  const auto there = [&](const char* prefix) {
-    return std::any_of(files.begin(), files.end(), [&](const fs::path& file) {
-      return file.filename().string().starts_with(prefix);
-    });
-  };
-  return there("train_") && (!use.evaluate || there("eval_")) &&
-         (!use.predict || there("predict_"));
 }
 
 // Nothing but what a run leaves that was stopped before its first checkpoint.
@@ -95,8 +86,8 @@ void CheckUsable(const OutputFolder& output) {
 // Decides where the training of one run starts.
 class Start {
  public:
-  Start(const OutputFolder& output, const FolderUse& use, const io::RunOrigin& origin, Log& log)
-      : output_(output), use_(use), origin_(origin), log_(log) {}
+  Start(const OutputFolder& output, const io::RunOrigin& origin, Log& log)
+      : output_(output), origin_(origin), log_(log) {}
 
   std::optional<fs::path> Find() const {
     if (output_.resume_from == "last") return Resume(Newest());
@@ -149,7 +140,7 @@ class Start {
 
   // The newest checkpoint, when it is of this very run and the run did not come to its end.
   std::optional<fs::path> Unfinished() const {
-    if (output_.no_resume || HasEnded(output_.path, use_)) return std::nullopt;
+    if (output_.no_resume || fs::exists(output_.path / kModelCardFile)) return std::nullopt;
     const auto newest = io::NewestWholeCheckpoint(output_.path, log_);
     if (!newest) return std::nullopt;
     const io::RunOrigin written = OriginOf(newest->path);
@@ -169,17 +160,22 @@ class Start {
   }
 
   const OutputFolder& output_;
-  const FolderUse& use_;
   const io::RunOrigin& origin_;
   Log& log_;
 };
 
 }  // namespace
 
-RunFolder::RunFolder(const OutputFolder& output, FolderUse use, Log& log)
+RunFolder::RunFolder(const OutputFolder& output, FolderUse use, const RunContext& ctx)
     : output_(output), use_(std::move(use)) {
+  Log& log = *ctx.log;
   WithHint("choose another --output_dir", [&] { io::MakeFolders(output_.path); });
-  lock_ = std::make_unique<io::OutputLock>(output_.path, log);
+  io::LockTimes times;
+  times.sleep = [&ctx](std::chrono::milliseconds pause) {
+    data::StopIfAsked(ctx);
+    std::this_thread::sleep_for(pause);
+  };
+  lock_ = std::make_unique<io::OutputLock>(output_.path, log, times);
   if (const int leftovers = io::SweepLeftovers(output_.path); leftovers > 0) {
     log.Info(fmt::format("{}: removed {} unfinished file(s) of a run that was killed",
                          output_.path.string(), leftovers));
@@ -192,7 +188,7 @@ std::optional<fs::path> RunFolder::FindStart(io::RunOrigin origin, Log& log) {
   std::optional<fs::path> start;
   if (use_.train) {
     origin_.command = io::FingerprintOf(DecisiveArguments(use_.all_arguments));
-    start = Start(output_, use_, origin_, log).Find();
+    start = Start(output_, origin_, log).Find();
   }
   io::WriteFileAtomically(output_.path / kArgumentsFile, use_.all_arguments);
   return start;

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/log.h"
+#include "base/run_context.h"
 #include "io/output_lock.h"
 #include "io/run_origin.h"
 
@@ -25,17 +26,21 @@ struct OutputFolder {
 // All arguments of the run, in output_dir: may be given back as `hagane run_glue run_args.json`.
 inline constexpr const char* kArgumentsFile = "run_args.json";
 
+// The last file that a run with training writes: where it is, the run came to its end.
+inline constexpr const char* kModelCardFile = "README.md";
+
 // What a run will do there.
 struct FolderUse {
-  bool train = false, evaluate = false, predict = false;
+  bool train = false;
   std::string all_arguments;  // as JSON
 };
 
 class RunFolder {
  public:
   // Makes the folder where it is missing, takes its lock, removes what killed runs left, and throws
-  // an Error where it can be seen already that FindStart will.
-  RunFolder(const OutputFolder& output, FolderUse use, Log& log);
+  // an Error where it can be seen already that FindStart will. Throws data::Interrupted when asked
+  // to stop while it waits for the lock.
+  RunFolder(const OutputFolder& output, FolderUse use, const RunContext& ctx);
 
   // Decides where training starts, says so, and writes kArgumentsFile. Returns the checkpoint to
   // resume from.

@@ -11,6 +11,7 @@
 #include "cli/help.h"
 #include "cli/qa_task.h"
 #include "cli/run_arguments.h"
+#include "cli/stop_signals.h"
 #include "cli/version.h"
 #include "kernels/gemm.h"
 #include "kernels/machine_peak.h"
@@ -61,7 +62,9 @@ int Run(const RunCommand& command, const std::vector<std::string>& args, const S
   CheckSingleProcess([](const char* name) -> const char* { return std::getenv(name); });
   Console console(streams, arguments.presentation.level);
   if (arguments.presentation.json) console.SetJsonOnly();
-  const RunContext ctx = MakeRunContext(arguments.isa, arguments.threads, console);
+  const StopSignals signals;
+  RunContext ctx = MakeRunContext(arguments.isa, arguments.threads, console);
+  ctx.stop_requested = [&signals] { return signals.received() != 0; };
   const double peak = SayMachine(ctx, arguments.bf16, &console);
   return FineTuningRun(arguments, task.get(), ctx, peak, &console).Run();
 }

@@ -1,5 +1,7 @@
 #include "cli/stop_signals.h"
 
+#include <atomic>
+#include <cerrno>
 #include <csignal>
 #include <initializer_list>
 
@@ -7,37 +9,43 @@ namespace hagane::cli {
 
 namespace {
 
-// The only thing a handler may touch; written by it, read by received().
-volatile std::sig_atomic_t stop_signal = 0;
+// Written by a handler and read by all threads of a loop: a lock in it could be held by the thread
+// that the signal interrupted.
+std::atomic<int> stop_signal = 0;
+static_assert(std::atomic<int>::is_always_lock_free);
 
-void Remember(int signal) { stop_signal = signal; }
-
-void Install(int signal, bool ours) {
+void Handle(int signal, void (*handler)(int)) {
   struct sigaction action {};
-  action.sa_handler = ours ? Remember : SIG_DFL;
-  // SA_RESETHAND: the second signal finds the default action and ends the process.
-  action.sa_flags = ours ? static_cast<int>(SA_RESETHAND | SA_RESTART) : 0;
+  action.sa_handler = handler;
+  action.sa_flags = SA_RESTART;
   sigaction(signal, &action, nullptr);
 }
 
-bool Ignored(int signal) {
-  struct sigaction action {};
-  sigaction(signal, nullptr, &action);
-  return action.sa_handler == SIG_IGN;
+// Runs between any two instructions: nothing but the atomic and sigaction, which POSIX allows.
+void Remember(int signal) {
+  const int reason = errno;
+  int none = 0;
+  stop_signal.compare_exchange_strong(none, signal);
+  Handle(SIGINT, SIG_DFL);
+  errno = reason;
+}
+
+void HandleAll(void (*before)(int), void (*after)(int)) {
+  for (const int signal : {SIGINT, SIGTERM, SIGUSR1, SIGHUP}) {
+    struct sigaction action {};
+    sigaction(signal, nullptr, &action);
+    if (action.sa_handler == before) Handle(signal, after);
+  }
 }
 
 }  // namespace
 
-StopSignals::StopSignals() : hang_up_(!Ignored(SIGHUP)) {
+StopSignals::StopSignals() {
   stop_signal = 0;
-  for (const int signal : {SIGINT, SIGTERM}) Install(signal, true);
-  if (hang_up_) Install(SIGHUP, true);
+  HandleAll(SIG_DFL, Remember);
 }
 
-StopSignals::~StopSignals() {
-  for (const int signal : {SIGINT, SIGTERM}) Install(signal, false);
-  if (hang_up_) Install(SIGHUP, false);
-}
+StopSignals::~StopSignals() { HandleAll(Remember, SIG_DFL); }
 
 int StopSignals::received() const { return stop_signal; }
 

@@ -1,6 +1,7 @@
-// SIGINT, SIGTERM and SIGHUP as a question: "shall we stop?". While an object lives, the first
-// signal is only remembered, so that the loop can save its state; a second one of the same kind
-// ends the process at once. A SIGHUP that is ignored (nohup) stays so.
+// Ctrl-C (SIGINT) and the notices of launchers, spot machines and batch systems (SIGTERM, SIGUSR1,
+// SIGHUP) as a question: "shall we stop?". While an object lives, the first signal is only
+// remembered, so that the loops can end and save. From then on Ctrl-C ends the process at once;
+// notices may come as often as their senders like. A signal that is ignored (nohup) stays so.
 #pragma once
 
 namespace hagane::cli {
@@ -12,14 +13,11 @@ class StopSignals {
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
 
-  // The signal received since construction, or 0.
+  // The first signal received since construction, or 0. From any thread.
   int received() const;
-
- private:
-  bool hang_up_;
 };
 
-// 0 done, 75 interrupted with the state saved (run the same command again).
-inline constexpr int kExitInterruptedSaved = 75;
+// The same command, run again, goes on.
+inline constexpr int kExitInterrupted = 75;
 
 }  // namespace hagane::cli

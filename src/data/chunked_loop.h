@@ -15,14 +15,13 @@
 namespace hagane::data {
 
 // Calls body(chunk, begin, end) for the rows [begin, end) of each chunk of `chunk_rows` rows, in
-// any order; progress(rows done, rows) now and then from one thread, and at the end;
-// stop_requested() before each chunk from any thread: once it is true, Interrupted is thrown. The
-// first exception of any thread stops the others at their next chunk and is thrown again here: none
-// may leave a parallel region. Either function may be empty.
+// any order; progress(rows done, rows) now and then from one thread, and at the end.
+// `progress` may be empty. Throws Interrupted when the run is asked to stop, which is looked at
+// before each chunk. The first exception of any thread stops the others at their next chunk and is
+// thrown again here: none may leave a parallel region.
 template <class Body>
 void ForEachChunk(const RunContext& ctx, int64_t rows, int64_t chunk_rows,
-                  const std::function<void(int64_t, int64_t)>& progress,
-                  const std::function<bool()>& stop_requested, Body&& body) {
+                  const std::function<void(int64_t, int64_t)>& progress, Body&& body) {
   const int64_t count = (rows + chunk_rows - 1) / chunk_rows;
   std::atomic<int64_t> done = 0;
   std::atomic<bool> stop = false;
@@ -31,7 +30,7 @@ void ForEachChunk(const RunContext& ctx, int64_t rows, int64_t chunk_rows,
   for (int64_t c = 0; c < count; ++c) {
     if (stop) continue;
     try {
-      if (stop_requested && stop_requested()) throw Interrupted();
+      StopIfAsked(ctx);
       const int64_t begin = c * chunk_rows, end = std::min(begin + chunk_rows, rows);
       body(c, begin, end);
       done += end - begin;

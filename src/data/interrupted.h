@@ -1,8 +1,9 @@
-// What long loops of this room throw when they are asked to stop: nothing is wrong, so it is not an
-// hagane::Error.
+// What is thrown where the run is asked to stop: nothing is wrong, so it is not an hagane::Error.
 #pragma once
 
 #include <exception>
+
+#include "base/run_context.h"
 
 namespace hagane::data {
 
@@ -10,5 +11,9 @@ class Interrupted : public std::exception {
  public:
   const char* what() const noexcept override { return "interrupted"; }
 };
+
+inline void StopIfAsked(const RunContext& ctx) {
+  if (ctx.StopRequested()) throw Interrupted();
+}
 
 }  // namespace hagane::data

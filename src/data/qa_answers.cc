@@ -185,7 +185,7 @@ QaAnswers FindQaAnswers(const RunContext& ctx, const QaDataset& dataset, const Q
   answers.texts.resize(dataset.examples.size());
   answers.n_best.resize(dataset.examples.size());
   if (options.version_2) answers.null_odds.resize(dataset.examples.size());
-  ForEachChunk(ctx, examples, kChunkExamples, {}, {}, [&](int64_t, int64_t begin, int64_t end) {
+  ForEachChunk(ctx, examples, kChunkExamples, {}, [&](int64_t, int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       ExampleAnswer answer(options);
       const auto [first, last] =

@@ -157,7 +157,7 @@ QaWindows Make(const RunContext& ctx, const QaDataset& dataset, const text::Toke
                const QaWindowOptions& options) {
   const auto examples = static_cast<int64_t>(dataset.examples.size());
   std::vector<Chunk> chunks(static_cast<size_t>((examples + kChunkExamples - 1) / kChunkExamples));
-  ForEachChunk(ctx, examples, kChunkExamples, options.progress, options.stop_requested,
+  ForEachChunk(ctx, examples, kChunkExamples, options.progress,
                [&](int64_t chunk, int64_t begin, int64_t end) {
                  WindowMaker maker(dataset, tokenizer, options,
                                    &chunks[static_cast<size_t>(chunk)]);

@@ -39,7 +39,6 @@ struct QaWindowOptions {
   std::optional<std::filesystem::path> cache_folder;
   // Called now and then from one thread with (examples done, examples).
   std::function<void(int64_t, int64_t)> progress;
-  std::function<bool()> stop_requested;  // from any thread; true: Interrupted is thrown
 };
 
 // A question that leaves no room for the context, or not more than doc_stride tokens where the

@@ -42,7 +42,7 @@ std::vector<Chunk> EncodeChunks(const RunContext& ctx, const TextSplit& split,
                                 const text::Tokenizer& tokenizer, const TokenizeOptions& options) {
   const int64_t rows = split.rows();
   std::vector<Chunk> chunks(static_cast<size_t>((rows + kChunkRows - 1) / kChunkRows));
-  ForEachChunk(ctx, rows, kChunkRows, options.progress, options.stop_requested,
+  ForEachChunk(ctx, rows, kChunkRows, options.progress,
                [&](int64_t chunk, int64_t begin, int64_t end) {
                  EncodeRows(split, tokenizer, options.max_length, begin, end,
                             &chunks[static_cast<size_t>(chunk)]);

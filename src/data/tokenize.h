@@ -20,7 +20,6 @@ struct TokenizeOptions {
   std::optional<std::filesystem::path> cache_folder;
   // Called now and then from one thread with (rows done, rows).
   std::function<void(int64_t, int64_t)> progress;
-  std::function<bool()> stop_requested;  // from any thread; true: Interrupted is thrown
 };
 
 Features TokenizeSplit(const RunContext& ctx, const TextSplit& split, const LabelSpec& labels,

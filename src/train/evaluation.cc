@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 
+#include "data/interrupted.h"
 #include "data/packing.h"
 #include "train/trainer.h"
 
@@ -72,8 +73,13 @@ EvaluationResult Trainer::RunEvaluation(const data::Features& features, const st
   if (features.has_labels && rows > 0) {
     result.metrics.emplace_back(key + "loss", static_cast<float>(result.loss));
   }
-  for (const auto& [name, value] : metrics_.compute(features, result.logits)) {
-    result.metrics.emplace_back(key + name, value);
+  try {
+    for (const auto& [name, value] : metrics_.compute(features, result.logits)) {
+      result.metrics.emplace_back(key + name, value);
+    }
+  } catch (const data::Interrupted&) {
+    result.interrupted = true;
+    return result;
   }
   const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
   result.metrics.emplace_back(key + "runtime", Rounded(seconds, 4));

@@ -213,7 +213,7 @@ void Trainer::RefuseUpdate(std::span<const int64_t> rows, int64_t first, double 
     return;
   }
   const bool anything_new = state_.global_step > progress->plan.first_step;
-  if (anything_new && !progress->saved_this_step) SaveCheckpoint();
+  if (anything_new && !progress->saved_this_step) SaveCheckpoint(state_, SavedOptimizer());
   throw Error(
       what, fmt::format("{} lower --learning_rate, correct the rows, or pass --nan_policy skip to "
                         "leave such updates out",
@@ -330,12 +330,20 @@ bool Trainer::EvaluateInTraining() {
   return true;
 }
 
-void Trainer::SaveCheckpoint() {
-  const std::filesystem::path folder = io::CheckpointPath(options_.output_dir, state_.global_step);
+const Optimizer* Trainer::SavedOptimizer() const {
+  return options_.save.only_model ? nullptr : optimizer_.get();
+}
+
+void Trainer::SaveCheckpoint(const TrainerState& state, const Optimizer* optimizer) {
+  const std::filesystem::path folder = io::CheckpointPath(options_.output_dir, state.global_step);
   observer_->OnMessage("Saving model checkpoint to " + folder.string());
-  WriteCheckpoint(folder, *model_, options_.save.only_model ? nullptr : optimizer_.get(), state_,
-                  options_, save_model_files_);
+  WriteCheckpoint(folder, *model_, optimizer, state, options_, save_model_files_);
   DeleteOldCheckpoints();
+}
+
+void Trainer::SaveIfUnsaved() {
+  if (unsaved_) SaveCheckpoint(*unsaved_, SavedOptimizer());
+  unsaved_.reset();
 }
 
 void Trainer::DeleteOldCheckpoints() {
@@ -397,7 +405,7 @@ bool Trainer::AfterUpdate(const StepReport& step, bool epoch_end, Progress* prog
   const bool at_end = last && !epoch_end && options_.save.strategy == Interval::kSteps;
   if ((due(options_.save.strategy, options_.save.steps) || at_end) && !progress->saved_this_step) {
     progress->saved_this_step = true;
-    SaveCheckpoint();
+    SaveCheckpoint(state_, SavedOptimizer());
   }
   return true;
 }
@@ -432,6 +440,7 @@ TrainResult Trainer::Train() {
     DeleteOldCheckpoints();           // the stop may have come between saving and deleting
     result.interrupted = !EvaluateWhatTheStopLeftOut(plan);
   }
+  result.interrupted = result.interrupted || observer_->StopRequested();
   for (int64_t epoch = progress.first_epoch;
        state_.global_step < plan.max_steps && !result.interrupted; ++epoch) {
     const std::vector<int64_t> order = OrderOfEpoch(epoch);
@@ -459,7 +468,11 @@ TrainResult Trainer::Train() {
     }
   }
   observer_->OnTrainEnd();
-  if (result.interrupted && !progress.saved_this_step) SaveCheckpoint();
+  if (result.interrupted && state_.global_step > plan.first_step) {
+    // Without the moments a resumed run would not have the bits of an undisturbed one.
+    const bool moments_missing = options_.save.only_model && state_.global_step < plan.max_steps;
+    if (!progress.saved_this_step || moments_missing) SaveCheckpoint(state_, optimizer_.get());
+  }
 
   result.steps = state_.global_step;
   result.epoch = state_.epoch;
@@ -482,6 +495,8 @@ TrainResult Trainer::Train() {
                                      result.best_checkpoint, *state_.best_metric));
     io::CheckCheckpoint(result.best_checkpoint);
     nn::ReloadWeights(result.best_checkpoint, model_);
+  } else if (!result.interrupted && !progress.saved_this_step) {
+    unsaved_ = state_;
   }
   return result;
 }

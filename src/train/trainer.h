@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -25,7 +26,7 @@ namespace hagane::train {
 struct TrainResult {
   int64_t steps = 0;
   double epoch = 0;
-  bool interrupted = false;  // StopRequested: a checkpoint is saved, nothing else was done
+  bool interrupted = false;  // StopRequested: the updates, if any, are saved; nothing else was done
   double train_loss = 0;     // mean over updates
   double runtime_seconds = 0;
   double samples_per_second = 0, steps_per_second = 0;
@@ -41,7 +42,7 @@ struct EvaluationResult {
   Metrics metrics;            // "eval_loss", "eval_accuracy" ..., runtime and speed
   std::vector<float> logits;  // [rows, outputs]; answer spans: [tokens, 2]
   double loss = 0;            // NaN without labels
-  bool interrupted = false;   // StopRequested: logits are not complete
+  bool interrupted = false;   // StopRequested: logits or metrics are not complete
 };
 
 // Writes what a checkpoint or the final folder holds besides weights: config.json, tokenizer files.
@@ -73,6 +74,9 @@ class Trainer {
   void SaveModel();
   // output_dir/trainer_state.json.
   void SaveState();
+  // A checkpoint of the state as Train left it, unless there is one (--save_strategy no): for a run
+  // that is stopped after training. Does nothing before Train returned.
+  void SaveIfUnsaved();
   // Appends to log_history (the final evaluation and the train metrics are entries too).
   void AddLog(LogEntry entry);
 
@@ -98,7 +102,9 @@ class Trainer {
   bool EvaluationDue(int64_t max_steps, bool epoch_end) const;
   bool EvaluateInTraining();
   bool EvaluateWhatTheStopLeftOut(const TrainPlan& plan);
-  void SaveCheckpoint();
+  void SaveCheckpoint(const TrainerState& state, const Optimizer* optimizer);
+  // What --save_only_model asks for.
+  const Optimizer* SavedOptimizer() const;
   // save_total_limit: what is over it goes; checkpoints of steps that are still to come do not
   // count.
   void DeleteOldCheckpoints();
@@ -118,6 +124,7 @@ class Trainer {
   TrainObserver* observer_;
   const data::PositionRule position_rule_;
   TrainerState state_;
+  std::optional<TrainerState> unsaved_;  // at the end of training, where no checkpoint holds it
   std::unique_ptr<Optimizer> optimizer_;
 };
 

@@ -24,6 +24,7 @@ class LineLog : public Log {
 class OutputFolderTest : public ::testing::Test {
  protected:
   OutputFolderTest() {
+    ctx_.log = &log_;
     output_.path = folder_.path() / "out";
     use_.train = true;
     use_.all_arguments = R"({"seed": 42, "overwrite_output_dir": true})";
@@ -37,9 +38,8 @@ class OutputFolderTest : public ::testing::Test {
     // The fingerprint is taken from what a run itself would write.
     OutputFolder elsewhere;
     elsewhere.path = folder_.path() / "elsewhere";
-    NullLog log;
-    RunFolder run(elsewhere, FolderUse{true, false, false, all_arguments}, log);
-    run.FindStart(origin, log);
+    RunFolder run(elsewhere, FolderUse{true, all_arguments}, ctx_);
+    run.FindStart(origin, log_);
     const fs::path path = output_.path / ("checkpoint-" + std::to_string(step));
     fs::create_directories(path);
     std::ofstream(path / "x") << "x";
@@ -52,7 +52,7 @@ class OutputFolderTest : public ::testing::Test {
   }
   std::optional<fs::path> Prepare() {
     log_.lines.clear();
-    return RunFolder(output_, use_, log_).FindStart(origin_, log_);
+    return RunFolder(output_, use_, ctx_).FindStart(origin_, log_);
   }
   std::string Refusal() {
     return io::ErrorOf([&] { Prepare(); });
@@ -63,6 +63,7 @@ class OutputFolderTest : public ::testing::Test {
   FolderUse use_;
   io::RunOrigin origin_;
   LineLog log_;
+  RunContext ctx_;
 };
 
 TEST_F(OutputFolderTest, MissingFolderIsMade) {
@@ -174,21 +175,21 @@ TEST_F(OutputFolderTest, FinishedOrRefusedRunsAreNotContinued) {
   EXPECT_EQ(Prepare(), std::nullopt);
   AddCheckpoint(5);
   output_.no_resume = false;
-  AddFile("train_results.json", "{}");
+  AddFile("README.md", "");
   EXPECT_EQ(Prepare(), std::nullopt);
 }
 
 TEST_F(OutputFolderTest, ARunStoppedInItsLastEvaluationIsContinued) {
   const fs::path newest = AddCheckpoint(5);
   AddFile("train_results.json", "{}");
+  AddFile("eval_results.json", "{}");  // the first of two evaluations
   output_.overwrite = true;
-  use_.evaluate = true;
   EXPECT_EQ(Prepare(), newest);
 }
 
 TEST_F(OutputFolderTest, TheResultsOfAnEarlierRunDoNotEndTheNewOne) {
   output_.overwrite = true;
-  AddFile("train_results.json", "{}");
+  AddFile("README.md", "");
   EXPECT_EQ(Prepare(), std::nullopt);
   const fs::path newest = AddCheckpoint(5);
   EXPECT_EQ(Prepare(), newest);
@@ -210,7 +211,7 @@ TEST_F(OutputFolderTest, IsLockedWhileTheRunLivesAndSweptBefore) {
   fs::create_directories(output_.path / ".checkpoint-5.tmp-1f-0/checkpoint-5");
   fs::create_directories(output_.path / ".checkpoint-4.deleted/x");
   {
-    const RunFolder run(output_, use_, log_);
+    const RunFolder run(output_, use_, ctx_);
     EXPECT_TRUE(io::Contains(log_.lines, "removed 3 unfinished"));
     use_.train = false;
     EXPECT_TRUE(io::Contains(Refusal(), "another run"));

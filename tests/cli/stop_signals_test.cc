@@ -8,7 +8,7 @@ namespace hagane::cli {
 namespace {
 
 TEST(StopSignalsTest, TheFirstSignalIsOnlyRemembered) {
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+  for (const int signal : {SIGINT, SIGTERM, SIGUSR1, SIGHUP}) {
     const StopSignals signals;
     EXPECT_EQ(signals.received(), 0);
     std::raise(signal);
@@ -26,14 +26,22 @@ TEST(StopSignalsTest, NohupKeepsItsMeaning) {
   EXPECT_EQ(std::signal(SIGHUP, SIG_DFL), SIG_IGN);
 }
 
-TEST(StopSignalsDeathTest, TheSecondEndsTheProcess) {
-  EXPECT_EXIT(
-      {
-        const StopSignals signals;
-        std::raise(SIGTERM);
-        std::raise(SIGTERM);
-      },
-      ::testing::KilledBySignal(SIGTERM), "");
+TEST(StopSignalsTest, NoticesMayBeRepeated) {
+  const StopSignals signals;
+  for (const int signal : {SIGUSR1, SIGTERM, SIGTERM, SIGUSR1, SIGHUP}) std::raise(signal);
+  EXPECT_EQ(signals.received(), SIGUSR1);
+}
+
+TEST(StopSignalsDeathTest, CtrlCAfterAnyOtherEndsTheProcess) {
+  for (const int first : {SIGINT, SIGTERM, SIGUSR1, SIGHUP}) {
+    EXPECT_EXIT(
+        {
+          const StopSignals signals;
+          std::raise(first);
+          std::raise(SIGINT);
+        },
+        ::testing::KilledBySignal(SIGINT), "");
+  }
 }
 
 TEST(StopSignalsDeathTest, AfterwardsSignalsAreThemselvesAgain) {

@@ -229,9 +229,9 @@ TEST_F(QaWindowsTest, AnAnswerOfOneCharacterInPiecesIsNotLabelledBackwards) {
 TEST_F(QaWindowsTest, TheLoopCanBeStoppedAndPassesExceptionsOn) {
   for (int i = 0; i < 1000; ++i) Add("a", "a");
   std::atomic<int> asked = 0;
-  options_.stop_requested = [&] { return ++asked > 3; };
+  ctx_.stop_requested = [&] { return ++asked > 3; };
   EXPECT_THROW(Make(), Interrupted);
-  options_.stop_requested = {};
+  ctx_.stop_requested = {};
   int64_t last = 0;
   options_.progress = [&](int64_t done, int64_t total) {
     EXPECT_EQ(total, 1000);

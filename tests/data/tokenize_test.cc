@@ -125,7 +125,7 @@ TEST_F(TokenizeSplitTest, AnExceptionOfAnyThreadComesOut) {
 TEST_F(TokenizeSplitTest, TheLoopCanBeStoppedAndLeavesNoCacheFile) {
   TokenizeOptions options = Cached();
   std::atomic<int> asked = 0;
-  options.stop_requested = [&] { return ++asked > 2; };
+  ctx_.stop_requested = [&] { return ++asked > 2; };
   EXPECT_THROW(Tokenize(options), Interrupted);
   EXPECT_LT(tokenizer_.calls, 3000);
   EXPECT_FALSE(std::filesystem::exists(folder_.path() / "cache"));

@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <functional>
 #include <random>
 
 #include "base/error.h"
+#include "io/checkpoint.h"
 #include "tests/nn/small_models.h"
 
 namespace hagane::train {
@@ -75,6 +77,7 @@ class TrainerTest : public testing::Test {
         ctx_, options_, model_.get(), &features, eval, LabelMetrics(data::MetricSet::kAccuracy),
         [](const std::filesystem::path&) {}, recorder);
     const TrainResult result = trainer.Train();
+    if (after_training_) after_training_(&trainer);
     trainer.SaveState();
     return result;
   }
@@ -85,6 +88,7 @@ class TrainerTest : public testing::Test {
 
   RunContext ctx_;
   TrainOptions options_;
+  std::function<void(Trainer*)> after_training_;
   std::filesystem::path folder_;
   std::unique_ptr<nn::Model> model_;
 };
@@ -248,6 +252,58 @@ TEST_F(TrainerTest, ResumeInMidEpochGivesTheSameBits) {
   EXPECT_EQ(Weights(), expected);
   EXPECT_EQ(resumed.train_loss, undisturbed.train_loss);
   EXPECT_EQ(ReadTrainerState(folder_).state.log_history.size(), 15u);
+}
+
+TEST_F(TrainerTest, AStopSavesTheMomentsEvenWhereCheckpointsAreToHaveNone) {
+  const data::Features features = SmallFeatures(10);
+  options_.save.only_model = true;
+  Recorder whole;
+  Run(features, &whole);
+  const std::vector<float> expected = Weights();
+  // With the stop comes a checkpoint that is due, without moments.
+  options_.save.strategy = Interval::kSteps;
+  options_.save.steps = 7;
+  Recorder first, second;
+  first.stop_after = 7;
+  after_training_ = [](Trainer* trainer) { trainer->SaveIfUnsaved(); };
+  EXPECT_TRUE(Run(features, &first).interrupted);
+  options_.resume_from = folder_ / "checkpoint-7";
+  Run(features, &second);
+  EXPECT_EQ(second.steps.size(), 8u);
+  EXPECT_EQ(Weights(), expected);
+}
+
+TEST_F(TrainerTest, AStopBeforeTheFirstUpdateLeavesNothing) {
+  const data::Features features = SmallFeatures(10);
+  Recorder recorder;
+  recorder.stop_after = 0;
+  const TrainResult result = Run(features, &recorder);
+  EXPECT_TRUE(result.interrupted);
+  EXPECT_EQ(result.steps, 0);
+  EXPECT_TRUE(io::ListCheckpoints(folder_).empty());
+}
+
+TEST_F(TrainerTest, WhatNoCheckpointHoldsAfterTrainingCanStillBeSaved) {
+  const data::Features features = SmallFeatures(10);
+  options_.logging.steps = 5;
+  Recorder first, second;
+  after_training_ = [](Trainer* trainer) {
+    trainer->AddLog({15, 3, {{"train_runtime", 1}}});
+    trainer->SaveIfUnsaved();
+    trainer->SaveIfUnsaved();
+  };
+  Run(features, &first);
+  const std::vector<float> expected = Weights();
+  EXPECT_EQ(std::count_if(first.messages.begin(), first.messages.end(),
+                          [](const auto& line) { return line.starts_with("Saving"); }),
+            1);
+  after_training_ = {};
+  options_.resume_from = folder_ / "checkpoint-15";
+  EXPECT_EQ(Run(features, &second).steps, 15);
+  EXPECT_TRUE(second.steps.empty());
+  EXPECT_EQ(Weights(), expected);
+  // What was logged after training will be logged again.
+  EXPECT_EQ(ReadTrainerState(folder_).state.log_history.size(), 3u);
 }
 
 TEST_F(TrainerTest, ResumeWithAnotherGlobalBatchIsRefused) {
