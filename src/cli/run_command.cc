@@ -62,8 +62,8 @@ int Run(const RunCommand& command, const std::vector<std::string>& args, const S
   CheckSingleProcess([](const char* name) -> const char* { return std::getenv(name); });
   Console console(streams, arguments.presentation.level);
   if (arguments.presentation.json) console.SetJsonOnly();
-  const StopSignals signals;
   RunContext ctx = MakeRunContext(arguments.isa, arguments.threads, console);
+  const StopSignals signals;
   ctx.stop_requested = [&signals] { return signals.received() != 0; };
   const double peak = SayMachine(ctx, arguments.bf16, &console);
   return FineTuningRun(arguments, task.get(), ctx, peak, &console).Run();

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <cstdint>
+#include <cstdlib>
 
 namespace hagane::cli {
 namespace {
@@ -13,6 +15,31 @@ TEST(StopSignalsTest, TheFirstSignalIsOnlyRemembered) {
     EXPECT_EQ(signals.received(), 0);
     std::raise(signal);
     EXPECT_EQ(signals.received(), signal);
+  }
+}
+
+// Where a handler is on its own stack, what it was called upon has its whole stack, below the stack
+// pointer too.
+uintptr_t handler_frame = 0;
+void NoteFrame(int) {
+  char local = 0;
+  handler_frame = reinterpret_cast<uintptr_t>(&local);
+}
+
+TEST(StopSignalsTest, HandlersHaveAStackOfTheirOwn) {
+  const StopSignals signals;
+  for (const int signal : {SIGINT, SIGTERM, SIGUSR1, SIGHUP}) {
+    struct sigaction action {};
+    sigaction(signal, nullptr, &action);
+    EXPECT_NE(action.sa_flags & SA_ONSTACK, 0);
+    const struct sigaction ours = action;
+    action.sa_handler = NoteFrame;
+    sigaction(signal, &action, nullptr);
+    std::raise(signal);
+    sigaction(signal, &ours, nullptr);
+    const char here = 0;
+    const auto there = static_cast<intptr_t>(handler_frame - reinterpret_cast<uintptr_t>(&here));
+    EXPECT_GT(std::abs(there), 1 << 20);
   }
 }
 
