@@ -55,6 +55,14 @@ double FineTuningRun::EstimatedSeconds() const {
 }
 
 void FineTuningRun::SayPlan() {
+  const MemoryLimit limit = FindMemoryLimit();
+  MemoryNeed need = EstimateMemory(*model_, *task_, options_);
+  if (need.saving > 0 && need.more() > limit.free) {
+    options_.save.in_background = false;
+    need.saving = 0;
+    Say("memory: too little for a copy to save from, so training waits while a checkpoint is "
+        "written");
+  }
   std::string plan = "plan:";
   if (task_->train()) {
     trainer_ = MakeTrainer(model_.get(), task_->train()->features);
@@ -68,8 +76,6 @@ void FineTuningRun::SayPlan() {
     plan += fmt::format(" {} rows to predict,", WithCommas(Rows(task_->prediction())));
   Say(fmt::format("{} about {} at {:.0f} % of peak", plan, FormatDuration(EstimatedSeconds()),
                   100 * kExpectedShareOfPeak));
-  const MemoryNeed need = EstimateMemory(*model_, *task_, options_);
-  const MemoryLimit limit = FindMemoryLimit();
   if (arguments_.memory_check) CheckMemory(need, limit, *model_, *task_, options_);
   Say(fmt::format("memory: needs {}", DescribeMemory(need, limit)));
 }

@@ -47,6 +47,8 @@ std::vector<Flag> HaganeFlags() {
       {"init_from_scratch", kBool, "False", kHagane, "read no weights: a new model of config.json"},
       {"no_resume", kBool, "False", kHagane,
        "with --overwrite_output_dir: do not continue an unfinished run"},
+      {"background_save", kBool, "True", kHagane,
+       "write checkpoints while training goes on; needs memory for a copy of the state"},
       {"memory_check", kBool, "True", kHagane,
        "stop before the first step where memory will not suffice"},
       {.name = "nan_policy",

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "cli/console.h"
 #include "data/packing.h"
+#include "train/background_save.h"
 
 namespace hagane::cli {
 
@@ -52,6 +53,9 @@ MemoryNeed EstimateMemory(const nn::Model& model, const Task& task,
     need.optimizer = 2 * static_cast<int64_t>(sizeof(float)) * model.parameters().flat_size();
     need.activations =
         ActivationsOf(model, *task.train()->features, options.train_batch_size, true);
+    if (options.save.in_background && options.save.strategy != train::Interval::kNo) {
+      need.saving = train::BackgroundSave::CopyBytes(model.parameters(), !options.save.only_model);
+    }
   }
   for (const auto* splits : {&task.evaluation(), &task.prediction()}) {
     for (const TaskSplit& split : *splits) {
@@ -69,8 +73,10 @@ MemoryNeed EstimateMemory(const nn::Model& model, const Task& task,
 std::string DescribeMemory(const MemoryNeed& need, const MemoryLimit& limit) {
   std::string text = Bytes(need.total());
   if (limit.total > 0) text += fmt::format(" of {}", Bytes(limit.total));
-  return text + fmt::format(" (held already {}, optimizer {}, activations {})", Bytes(need.held),
-                            Bytes(need.optimizer), Bytes(need.activations));
+  text += fmt::format(" (held already {}, optimizer {}, activations {}", Bytes(need.held),
+                      Bytes(need.optimizer), Bytes(need.activations));
+  if (need.saving > 0) text += fmt::format(", copy to save from {}", Bytes(need.saving));
+  return text + ")";
 }
 
 void CheckMemory(const MemoryNeed& need, const MemoryLimit& limit, const nn::Model& model,

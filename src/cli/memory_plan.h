@@ -17,8 +17,9 @@ struct MemoryNeed {
   int64_t optimizer = 0;    // both moments
   int64_t activations = 0;  // of the largest batch
   int64_t logits = 0;       // of the largest evaluation
+  int64_t saving = 0;       // the copy that checkpoints are written from while training goes on
 
-  int64_t more() const { return optimizer + activations + logits; }
+  int64_t more() const { return optimizer + activations + logits + saving; }
   int64_t total() const { return held + more(); }
 };
 

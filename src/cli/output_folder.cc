@@ -26,9 +26,10 @@ namespace fs = std::filesystem;
 // Without what only presents the run or says where it starts.
 std::string DecisiveArguments(const std::string& all_arguments) {
   auto json = nlohmann::json::parse(all_arguments);
-  for (const char* key : {"overwrite_output_dir", "resume_from_checkpoint",
-                          "resume_despite_changes", "no_resume", "threads", "isa", "json",
-                          "disable_tqdm", "log_level", "dry_run", "print_config", "memory_check"}) {
+  for (const char* key :
+       {"overwrite_output_dir", "resume_from_checkpoint", "resume_despite_changes", "no_resume",
+        "threads", "isa", "json", "disable_tqdm", "log_level", "dry_run", "print_config",
+        "memory_check", "background_save"}) {
     json.erase(key);
   }
   return json.dump();

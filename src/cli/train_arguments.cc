@@ -128,6 +128,7 @@ void FillIntervals(const ParsedFlags& flags, train::TrainOptions* options) {
     options->save.total_limit = static_cast<int>(std::min<int64_t>(*limit, 1 << 30));
   }
   options->save.only_model = flags.Bool("save_only_model");
+  options->save.in_background = flags.Bool("background_save");
 
   options->best.load_at_end = flags.Bool("load_best_model_at_end");
   options->best.metric = flags.String("metric_for_best_model");

@@ -304,9 +304,9 @@ OutputLock::~OutputLock() {
 
 void OutputLock::Confirm() const {
   if (heartbeat_->Holds(file_)) return;
-  throw Error(fmt::format("another run has taken {} over while this one stood still",
-                          ParentOf(file_).string()),
-              "choose another --output_dir");
+  throw FolderTakenOver(fmt::format("another run has taken {} over while this one stood still",
+                                    ParentOf(file_).string()),
+                        "choose another --output_dir");
 }
 
 }  // namespace hagane::io

@@ -12,6 +12,7 @@
 #include <memory>
 #include <string_view>
 
+#include "base/error.h"
 #include "base/log.h"
 
 namespace hagane::io {
@@ -22,6 +23,10 @@ struct LockTimes {
   std::chrono::milliseconds watch{30'000};
   // Sleeps while watching; may throw to give up. Empty: sleeps.
   std::function<void(std::chrono::milliseconds)> sleep;
+};
+
+class FolderTakenOver : public Error {
+  using Error::Error;
 };
 
 class OutputLock {
@@ -36,8 +41,8 @@ class OutputLock {
   OutputLock(const OutputLock&) = delete;
   OutputLock& operator=(const OutputLock&) = delete;
 
-  // Throws an Error when another run has taken the folder over, which may happen when this process
-  // was suspended for longer than the watch: asked before anything is written. Thread safe.
+  // Throws FolderTakenOver when another run has taken the folder over, which may happen when this
+  // process was suspended for longer than the watch: asked before anything is written. Thread safe.
   void Confirm() const;
 
  private:

@@ -118,7 +118,9 @@ std::unique_ptr<Model> LoadModel(const RunContext& ctx, const std::filesystem::p
 // Reads the weights of `folder` (a checkpoint of this very model) into it: every tensor must be
 // there with its shape.
 void ReloadWeights(const std::filesystem::path& folder, Model* model);
-// Writes model.safetensors (float32 masters, metadata {"format": "pt"}).
-void SaveWeights(const Model& model, const std::filesystem::path& file);
+// Writes model.safetensors (float32 masters, metadata {"format": "pt"}). `values` are those of
+// `parameters`, or a copy of them.
+void SaveWeights(const ParameterSet& parameters, const float* values,
+                 const std::filesystem::path& file);
 
 }  // namespace hagane::nn

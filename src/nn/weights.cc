@@ -185,11 +185,11 @@ void ReloadWeights(const std::filesystem::path& folder, Model* model) {
   model->ParametersChanged();
 }
 
-void SaveWeights(const Model& model, const std::filesystem::path& file) {
-  const ParameterSet& parameters = model.parameters();
+void SaveWeights(const ParameterSet& parameters, const float* values,
+                 const std::filesystem::path& file) {
   std::vector<io::TensorToWrite> tensors;
   for (const Parameter& parameter : parameters.list()) {
-    const float* const begin = parameters.values() + parameter.offset;
+    const float* const begin = values + parameter.offset;
     tensors.push_back({parameter.name, io::DType::kF32, parameter.shape,
                        std::as_bytes(std::span(begin, static_cast<size_t>(parameter.size)))});
   }

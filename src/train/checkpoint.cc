@@ -23,15 +23,15 @@ namespace {
 constexpr uint64_t kRoomForOtherFiles = uint64_t{8} << 20;
 
 void WriteOptimizer(const std::filesystem::path& folder, const nn::ParameterSet& parameters,
-                    const Optimizer& optimizer) {
+                    const CheckpointState& state) {
   std::vector<io::Moments> moments;
   for (const nn::Parameter& parameter : parameters.list()) {
     const auto size = static_cast<size_t>(parameter.size);
     moments.push_back({parameter.name,
-                       {optimizer.exp_avg().data() + parameter.offset, size},
-                       {optimizer.exp_avg_sq().data() + parameter.offset, size}});
+                       {state.exp_avg + parameter.offset, size},
+                       {state.exp_avg_sq + parameter.offset, size}});
   }
-  io::WriteOptimizerState(folder, moments, optimizer.steps());
+  io::WriteOptimizerState(folder, moments, state.optimizer_steps);
 }
 
 void ReadOptimizer(const std::filesystem::path& folder, const nn::ParameterSet& parameters,
@@ -81,27 +81,45 @@ void CheckSchedule(const std::filesystem::path& folder, const TrainOptions& opti
               "another --output_dir");
 }
 
-void WriteCheckpoint(const std::filesystem::path& folder, const nn::Model& model,
-                     const Optimizer* optimizer, const TrainerState& state,
-                     const TrainOptions& options, const SaveModelFiles& save_model_files) {
-  const auto weights = static_cast<uint64_t>(model.parameters().count()) * sizeof(float);
+CheckpointState StateOf(const nn::Model& model, const Optimizer* optimizer,
+                        const TrainerState& trainer) {
+  CheckpointState state;
+  state.weights = model.parameters().values();
+  if (optimizer != nullptr) {
+    state.exp_avg = optimizer->exp_avg().data();
+    state.exp_avg_sq = optimizer->exp_avg_sq().data();
+    state.optimizer_steps = optimizer->steps();
+  }
+  state.trainer = trainer;
+  return state;
+}
+
+NewCheckpoint::NewCheckpoint(const std::filesystem::path& folder, const nn::Model& model,
+                             bool with_optimizer, const TrainOptions& options,
+                             const SaveModelFiles& save_model_files)
+    : parameters_(model.parameters()), options_(options) {
+  const auto weights = static_cast<uint64_t>(parameters_.count()) * sizeof(float);
   io::RequireFreeSpace(folder.parent_path(),
-                       weights * (optimizer != nullptr ? 3 : 1) + kRoomForOtherFiles);
-  io::AtomicFolder atomic(folder);
-  save_model_files(atomic.path());
-  nn::SaveWeights(model, atomic.path() / "model.safetensors");
-  if (optimizer != nullptr) WriteOptimizer(atomic.path(), model.parameters(), *optimizer);
-  io::WriteTrainerState(atomic.path(), ToJson(state));
-  const int64_t per_epoch = std::max<int64_t>(1, state.updates_per_epoch);
-  io::WriteManifest(atomic.path(), {{"step", state.global_step},
-                                    {"epoch", state.epoch},
-                                    {"updates_in_epoch", state.global_step % per_epoch},
-                                    {"seed", state.seed},
-                                    {"data_seed", state.data_seed},
-                                    {"global_batch", state.global_batch},
-                                    {"schedule", ScheduleJson(options, state.max_steps)},
-                                    {"origin", io::ToJson(options.origin)}});
-  atomic.Commit();
+                       weights * (with_optimizer ? 3 : 1) + kRoomForOtherFiles);
+  folder_.emplace(folder);
+  save_model_files(folder_->path());
+}
+
+void NewCheckpoint::Write(const CheckpointState& state) {
+  nn::SaveWeights(parameters_, state.weights, folder_->path() / "model.safetensors");
+  if (state.exp_avg != nullptr) WriteOptimizer(folder_->path(), parameters_, state);
+  const TrainerState& trainer = state.trainer;
+  io::WriteTrainerState(folder_->path(), ToJson(trainer));
+  const int64_t per_epoch = std::max<int64_t>(1, trainer.updates_per_epoch);
+  io::WriteManifest(folder_->path(), {{"step", trainer.global_step},
+                                      {"epoch", trainer.epoch},
+                                      {"updates_in_epoch", trainer.global_step % per_epoch},
+                                      {"seed", trainer.seed},
+                                      {"data_seed", trainer.data_seed},
+                                      {"global_batch", trainer.global_batch},
+                                      {"schedule", ScheduleJson(options_, trainer.max_steps)},
+                                      {"origin", io::ToJson(options_.origin)}});
+  folder_->Commit();
 }
 
 bool ReadCheckpoint(const std::filesystem::path& folder, nn::Model* model, Optimizer* optimizer,

@@ -58,7 +58,8 @@ struct SaveOptions {
   Interval strategy = Interval::kSteps;
   double steps = 500;
   std::optional<int> total_limit;
-  bool only_model = false;  // no optimiser state: cannot be resumed from exactly
+  bool only_model = false;    // no optimiser state: cannot be resumed from exactly
+  bool in_background = true;  // from a copy of the state, while training goes on
 };
 
 struct BestModelOptions {

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "data/sampler.h"
 #include "io/checkpoint.h"
-#include "io/file_system.h"
+#include "train/background_save.h"
 #include "train/checkpoint.h"
 #include "train/not_finite.h"
 #include "train/optimizer.h"
@@ -88,7 +88,8 @@ Trainer::Trainer(const RunContext& ctx, const TrainOptions& options, nn::Model* 
       metrics_(std::move(metrics)),
       save_model_files_(std::move(save_model_files)),
       observer_(observer),
-      position_rule_(RuleOf(model->config())) {}
+      position_rule_(RuleOf(model->config())),
+      background_save_(std::make_unique<BackgroundSave>()) {}
 
 Trainer::~Trainer() = default;
 
@@ -164,7 +165,10 @@ void Trainer::Resume(Progress* progress) {
     const auto here =
         options_.output_dir / std::filesystem::path(state_.best_model_checkpoint).filename();
     if (std::filesystem::exists(here)) state_.best_model_checkpoint = here.string();
+    if (std::filesystem::exists(state_.best_model_checkpoint)) RememberBest();
   }
+  last_saved_ = *options_.resume_from;
+  saved_step_ = state_.global_step;
   plan.first_step = state_.global_step;
   progress->first_epoch = state_.global_step / plan.updates_per_epoch;
   if (!options_.ignore_data_skip) {
@@ -212,14 +216,20 @@ void Trainer::RefuseUpdate(std::span<const int64_t> rows, int64_t first, double 
                          (last ? "; more of them will only be counted" : ""));
     return;
   }
-  const bool anything_new = state_.global_step > progress->plan.first_step;
-  if (anything_new && !progress->saved_this_step) SaveCheckpoint(state_, SavedOptimizer());
+  std::string state = "look at the weights the run started from;";
+  if (state_.global_step > 0) {
+    state = "the state before it is saved;";
+    FinishSave();
+    try {
+      if (saved_step_ != state_.global_step) SaveNow(state_, SavedOptimizer());
+    } catch (const std::exception& error) {
+      state = fmt::format("the state before it could not be saved ({});", error.what());
+    }
+  }
   throw Error(
       what, fmt::format("{} lower --learning_rate, correct the rows, or pass --nan_policy skip to "
                         "leave such updates out",
-                        state_.global_step > 0 ? "the state before it is saved;"
-                                               : "look at the "
-                                                 "weights the run started from;"));
+                        state));
 }
 
 StepReport Trainer::Update(std::span<const int64_t> rows, int64_t first, Progress* progress) {
@@ -307,6 +317,7 @@ void Trainer::CheckBestMetric() const {
 void Trainer::UpdateBest(const Metrics& metrics) {
   const std::string name = BestMetricName();
   if (name.empty()) return;
+  FinishSave();  // where it fails, an earlier one is the best to compare with
   const auto found =
       std::find_if(metrics.begin(), metrics.end(), [&](const auto& m) { return m.first == name; });
   if (found == metrics.end()) throw Error("the data to evaluate has no labels");
@@ -318,6 +329,7 @@ void Trainer::UpdateBest(const Metrics& metrics) {
   state_.best_metric = found->second;
   state_.best_model_checkpoint =
       io::CheckpointPath(options_.output_dir, state_.global_step).string();
+  if (saved_step_ == state_.global_step) RememberBest();
 }
 
 bool Trainer::EvaluateInTraining() {
@@ -328,39 +340,6 @@ bool Trainer::EvaluateInTraining() {
   observer_->OnLog(entry);
   UpdateBest(result.metrics);
   return true;
-}
-
-const Optimizer* Trainer::SavedOptimizer() const {
-  return options_.save.only_model ? nullptr : optimizer_.get();
-}
-
-void Trainer::SaveCheckpoint(const TrainerState& state, const Optimizer* optimizer) {
-  const std::filesystem::path folder = io::CheckpointPath(options_.output_dir, state.global_step);
-  observer_->OnMessage("Saving model checkpoint to " + folder.string());
-  WriteCheckpoint(folder, *model_, optimizer, state, options_, save_model_files_);
-  DeleteOldCheckpoints();
-}
-
-void Trainer::SaveIfUnsaved() {
-  if (unsaved_) SaveCheckpoint(*unsaved_, SavedOptimizer());
-  unsaved_.reset();
-}
-
-void Trainer::DeleteOldCheckpoints() {
-  if (!options_.save.total_limit) return;
-  std::optional<std::filesystem::path> best;
-  if (!state_.best_model_checkpoint.empty()) best = state_.best_model_checkpoint;
-  std::vector<io::CheckpointInfo> checkpoints = io::ListCheckpoints(options_.output_dir);
-  // A resumed run may have skipped a damaged one: it is replaced when its step is reached, and
-  // until then must not count as the newest.
-  std::erase_if(checkpoints,
-                [&](const auto& checkpoint) { return checkpoint.step > state_.global_step; });
-  for (const auto& old :
-       io::CheckpointsToDelete(std::move(checkpoints), *options_.save.total_limit, best)) {
-    observer_->OnMessage(
-        fmt::format("Deleting older checkpoint [{}] due to args.save_total_limit", old.string()));
-    io::DeleteCheckpoint(old);
-  }
 }
 
 bool Trainer::EvaluationDue(int64_t max_steps, bool epoch_end) const {
@@ -405,7 +384,7 @@ bool Trainer::AfterUpdate(const StepReport& step, bool epoch_end, Progress* prog
   const bool at_end = last && !epoch_end && options_.save.strategy == Interval::kSteps;
   if ((due(options_.save.strategy, options_.save.steps) || at_end) && !progress->saved_this_step) {
     progress->saved_this_step = true;
-    SaveCheckpoint(state_, SavedOptimizer());
+    SaveInTraining();
   }
   return true;
 }
@@ -463,15 +442,17 @@ TrainResult Trainer::Train() {
       const bool epoch_end = begin >= rows || state_.global_step >= plan.max_steps;
       bool go_on = AfterUpdate(report, false, &progress);
       if (epoch_end) go_on = AfterUpdate({}, true, &progress) && go_on;
+      FinishSaveIfDone();
       result.interrupted = !go_on || observer_->StopRequested();
       if (result.interrupted) break;
     }
   }
   observer_->OnTrainEnd();
+  FinishSave();
   if (result.interrupted && state_.global_step > plan.first_step) {
     // Without the moments a resumed run would not have the bits of an undisturbed one.
     const bool moments_missing = options_.save.only_model && state_.global_step < plan.max_steps;
-    if (!progress.saved_this_step || moments_missing) SaveCheckpoint(state_, optimizer_.get());
+    if (saved_step_ != state_.global_step || moments_missing) SaveNow(state_, optimizer_.get());
   }
 
   result.steps = state_.global_step;
@@ -489,28 +470,17 @@ TrainResult Trainer::Train() {
   result.useful_flops = progress.useful_flops;
   result.step_seconds = progress.step_seconds;
   result.skipped_updates = progress.skipped_updates;
-  result.best_checkpoint = state_.best_model_checkpoint;
+  result.best_checkpoint = saved_best_.checkpoint;
   if (!result.interrupted && options_.best.load_at_end && !result.best_checkpoint.empty()) {
     observer_->OnMessage(fmt::format("Loading best model from {} (score: {}).",
-                                     result.best_checkpoint, *state_.best_metric));
+                                     result.best_checkpoint, *saved_best_.metric));
     io::CheckCheckpoint(result.best_checkpoint);
     nn::ReloadWeights(result.best_checkpoint, model_);
-  } else if (!result.interrupted && !progress.saved_this_step) {
+  } else if (!result.interrupted && saved_step_ != state_.global_step) {
     unsaved_ = state_;
   }
   return result;
 }
-
-void Trainer::SaveModel() {
-  const std::filesystem::path& folder = options_.output_dir;
-  observer_->OnMessage("Saving model checkpoint to " + folder.string());
-  const auto weights = static_cast<uint64_t>(model_->parameters().count()) * sizeof(float);
-  io::RequireFreeSpace(folder, weights);
-  save_model_files_(folder);
-  nn::SaveWeights(*model_, folder / "model.safetensors");
-}
-
-void Trainer::SaveState() { io::WriteTrainerState(options_.output_dir, ToJson(state_)); }
 
 void Trainer::AddLog(LogEntry entry) { state_.log_history.push_back(std::move(entry)); }
 

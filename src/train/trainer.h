@@ -48,6 +48,8 @@ struct EvaluationResult {
 // Writes what a checkpoint or the final folder holds besides weights: config.json, tokenizer files.
 using SaveModelFiles = std::function<void(const std::filesystem::path& folder)>;
 
+class BackgroundSave;
+class NewCheckpoint;
 class Optimizer;
 
 class Trainer {
@@ -102,9 +104,21 @@ class Trainer {
   bool EvaluationDue(int64_t max_steps, bool epoch_end) const;
   bool EvaluateInTraining();
   bool EvaluateWhatTheStopLeftOut(const TrainPlan& plan);
-  void SaveCheckpoint(const TrainerState& state, const Optimizer* optimizer);
+  // saving.cc. At most one save is under way; what starts another waits for it.
   // What --save_only_model asks for.
   const Optimizer* SavedOptimizer() const;
+  std::unique_ptr<NewCheckpoint> BeginCheckpoint(int64_t step, bool with_optimizer);
+  // A save that is due: where it fails, a warning, and training goes on.
+  void SaveInTraining();
+  // A save that the run ends with, in the foreground. Throws an Error where it fails.
+  void SaveNow(const TrainerState& state, const Optimizer* optimizer);
+  // Waits for the save under way, if any, and deals with its result.
+  void FinishSave();
+  void FinishSaveIfDone();
+  void Saved(int64_t step);
+  void SaveFailed(const std::string& reason);
+  // The best checkpoint so far is whole.
+  void RememberBest();
   // save_total_limit: what is over it goes; checkpoints of steps that are still to come do not
   // count.
   void DeleteOldCheckpoints();
@@ -126,6 +140,14 @@ class Trainer {
   TrainerState state_;
   std::optional<TrainerState> unsaved_;  // at the end of training, where no checkpoint holds it
   std::unique_ptr<Optimizer> optimizer_;
+  int64_t saved_step_ = -1;  // of the newest whole checkpoint, and where it is
+  std::filesystem::path last_saved_;
+  int64_t saving_step_ = -1;  // of the last save that was begun in training
+  struct {
+    std::optional<double> metric;
+    std::string checkpoint;
+  } saved_best_;  // the best one that is whole: the state's may still be on its way, or have failed
+  std::unique_ptr<BackgroundSave> background_save_;  // last: writes what the others hold
 };
 
 }  // namespace hagane::train

@@ -69,8 +69,19 @@ TEST_F(MemoryPlanTest, CountsMomentsTheLargestBatchAndTheLogits) {
   EXPECT_EQ(need.activations,
             std::max(Training(32), static_cast<int64_t>(model_->ActivationBytes(640, 64, false))));
   EXPECT_EQ(need.logits, 64 * 2 * 4);
+  EXPECT_EQ(need.saving, 12 * model_->parameters().flat_size());
   EXPECT_GT(need.held, 0);
   EXPECT_EQ(need.total(), need.held + need.more());
+}
+
+TEST_F(MemoryPlanTest, ACopyToSaveFromIsCountedWhereOneIsMade) {
+  options_.save.only_model = true;
+  EXPECT_EQ(EstimateMemory(*model_, task_, options_).saving, 4 * model_->parameters().flat_size());
+  options_.save.in_background = false;
+  EXPECT_EQ(EstimateMemory(*model_, task_, options_).saving, 0);
+  options_.save.in_background = true;
+  options_.save.strategy = train::Interval::kNo;
+  EXPECT_EQ(EstimateMemory(*model_, task_, options_).saving, 0);
 }
 
 TEST_F(MemoryPlanTest, EnoughIsEnough) {

@@ -64,7 +64,7 @@ class Weights : public testing::Test {
 };
 
 TEST_F(Weights, SavedModelLoadsBack) {
-  SaveWeights(*model_, folder_ / "model.safetensors");
+  SaveWeights(model_->parameters(), model_->parameters().values(), folder_ / "model.safetensors");
   LoadReport report;
   const auto loaded = Load(ModelOptions{}, &report);
   ExpectSameValues(*loaded);
@@ -106,7 +106,7 @@ TEST_F(Weights, ATensorThatIsNotFiniteStopsAndIsNamed) {
   const Parameter& last = model_->parameters().list().back();
   for (const float bad : {NAN, INFINITY, -INFINITY}) {
     model_->parameters().values()[last.offset + last.size - 1] = bad;
-    SaveWeights(*model_, folder_ / "model.safetensors");
+    SaveWeights(model_->parameters(), model_->parameters().values(), folder_ / "model.safetensors");
     LoadReport report;
     try {
       Load(ModelOptions{}, &report);

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "data/sampler.h"
 #include "io/checkpoint.h"
+#include "tests/io/faulty_files.h"
 #include "tests/nn/small_models.h"
 #include "train/trainer.h"
 
@@ -76,7 +77,7 @@ class NanPolicyTest : public testing::Test {
     try {
       Train(features);
     } catch (const Error& error) {
-      return error.what();
+      return error.what() + std::string("; ") + error.hint();
     }
     return "";
   }
@@ -116,6 +117,20 @@ TEST_F(NanPolicyTest, StopSavesTheStateBeforeTheUpdate) {
                                 model_->parameters().values() + model_->parameters().flat_size());
   nn::ReloadWeights(saved->path, model_.get());
   EXPECT_TRUE(std::equal(kept.begin(), kept.end(), model_->parameters().values()));
+}
+
+// A full disk.
+struct NoRoom : io::UnsyncedFiles {
+  int64_t FreeBytes(const char*) override { return 0; }
+};
+
+TEST_F(NanPolicyTest, StopIsExplainedEvenWhereTheStateCannotBeSaved) {
+  NoRoom files;
+  const io::ScopedFileSystem scope(&files);
+  const std::string failure = Failure(Rows());
+  EXPECT_NE(failure.find("row 5 of the training data"), std::string::npos) << failure;
+  EXPECT_NE(failure.find("could not be saved"), std::string::npos) << failure;
+  EXPECT_TRUE(io::ListCheckpoints(folder_).empty());
 }
 
 TEST_F(NanPolicyTest, SkipLeavesOutThoseUpdatesOnly) {
