@@ -30,7 +30,8 @@ class GatedFiles : public io::FileSystem {
       if (!name.starts_with("checkpoint-")) continue;
       const int64_t step = std::stoll(name.substr(11));
       // So that a program that lets training wait fails, and does not hang.
-      if (!changed_.wait_for(lock, std::chrono::seconds(20), [&] { return step <= open_; })) {
+      if (!changed_.wait_for(lock, std::chrono::seconds(20),
+                             [&] { return timed_out_ || step <= open_; })) {
         timed_out_ = true;
       }
     }
