@@ -23,3 +23,9 @@ endif()
 add_library(onednn INTERFACE)
 target_include_directories(onednn SYSTEM INTERFACE ${ONEDNN_INCLUDE_DIR})
 target_link_libraries(onednn INTERFACE ${ONEDNN_LIBRARY})
+
+# The MPI libraries are not linked: each ABI is a plug-in that only needs the headers (src/comm).
+find_path(MPICH_INCLUDE_DIR mpi.h NO_DEFAULT_PATH
+  PATHS /usr/include/${CMAKE_LIBRARY_ARCHITECTURE}/mpich /usr/include/mpich /usr/include/mpich-x86_64)
+find_path(OPENMPI_INCLUDE_DIR mpi.h NO_DEFAULT_PATH
+  PATHS /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/openmpi/include /usr/include/openmpi-x86_64)

@@ -106,6 +106,28 @@ void PinWorkers(hwloc_topology_t topology, const std::vector<Bitmap>& cores, int
   }
 }
 
+// Processes beyond the number of cores share one.
+std::vector<Bitmap> TakeShare(std::vector<Bitmap> cores, const CoreShare& share) {
+  if (share.of <= 1 || cores.empty()) return cores;
+  const auto count = cores.size();
+  const auto of = static_cast<size_t>(share.of), index = static_cast<size_t>(share.index);
+  size_t begin = count * index / of, end = count * (index + 1) / of;
+  if (count < of) {
+    begin = index % count;
+    end = begin + 1;
+  }
+  std::vector<Bitmap> part;
+  for (size_t i = begin; i < end; ++i) part.push_back(std::move(cores[i]));
+  return part;
+}
+
+// The calling thread to all of `cores`.
+void BindTo(hwloc_topology_t topology, const std::vector<Bitmap>& cores) {
+  Bitmap all(hwloc_bitmap_alloc());
+  for (const Bitmap& core : cores) hwloc_bitmap_or(all.get(), all.get(), core.get());
+  (void)hwloc_set_cpubind(topology, all.get(), HWLOC_CPUBIND_THREAD);
+}
+
 }  // namespace
 
 int AvailableCores() {
@@ -115,7 +137,8 @@ int AvailableCores() {
   return cores == 0 ? 1 : static_cast<int>(cores);
 }
 
-RunContext MakeRunContext(const std::string& isa_name, int threads, Log& log) {
+RunContext MakeRunContext(const std::string& isa_name, int threads, Log& log,
+                          const CoreShare& share) {
   RunContext context;
   context.log = &log;
   context.cpu = DetectCpu();
@@ -123,7 +146,10 @@ RunContext MakeRunContext(const std::string& isa_name, int threads, Log& log) {
 
   const Topology topology = LoadTopology();
   const std::vector<Bitmap> core_sets =
-      topology == nullptr ? std::vector<Bitmap>() : CoresOfMask(topology.get());
+      topology == nullptr ? std::vector<Bitmap>() : TakeShare(CoresOfMask(topology.get()), share);
+  if (share.of > 1 && !core_sets.empty() && !UserPinsThreads()) {
+    BindTo(topology.get(), core_sets);
+  }
   const int cores = core_sets.empty() ? 1 : static_cast<int>(core_sets.size());
 
   if (threads < 0) throw UsageError(fmt::format("{} is not a number of threads", threads));

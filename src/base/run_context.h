@@ -25,12 +25,19 @@ struct RunContext {
 // Cores this process may use: physical cores of its affinity mask (hwloc), at least 1.
 int AvailableCores();
 
+// Several processes of a run may have the same affinity mask: then each takes the `index`-th of
+// `of` equal parts of its cores.
+struct CoreShare {
+  int index = 0, of = 1;
+};
+
 // `isa_name` empty: best of the CPU (or HAGANE_ISA); otherwise that level, or a usage Error when
-// the CPU lacks it. `threads` 0: OMP_NUM_THREADS when set, else AvailableCores(); more than the
-// cores is cut with a warning. Sets the OpenMP thread count and pins the worker threads to one core
+// the CPU lacks it. `threads` 0: OMP_NUM_THREADS when set, else all cores of the share; more than
+// those is cut with a warning. Sets the OpenMP thread count and pins the worker threads to one core
 // each, unless the user set OMP_PROC_BIND, OMP_PLACES, KMP_AFFINITY or GOMP_CPU_AFFINITY. The
-// calling thread keeps its whole mask, so that threads started later (reading ahead, tokenising)
-// may run on every core.
-RunContext MakeRunContext(const std::string& isa_name, int threads, Log& log);
+// calling thread keeps its whole share, so that threads started later (reading ahead, tokenising)
+// may run on every core of it.
+RunContext MakeRunContext(const std::string& isa_name, int threads, Log& log,
+                          const CoreShare& share = {});
 
 }  // namespace hagane

@@ -70,22 +70,29 @@ void SayError(const Streams& streams, const std::string& message, const std::str
 
 }  // namespace
 
+int ReportError(const Streams& streams, const std::string& prefix, std::exception_ptr problem) {
+  try {
+    std::rethrow_exception(std::move(problem));
+  } catch (const Error& error) {
+    SayError(streams, prefix + error.what(), error.hint());
+    return error.kind() == ErrorKind::kUsage ? 2 : 1;
+  } catch (const std::bad_alloc&) {
+    SayError(streams, prefix + "out of memory",
+             "lower --per_device_train_batch_size; --dry_run estimates the memory needed");
+  } catch (const std::exception& error) {
+    SayError(streams, prefix + error.what(), "");
+  }
+  return 1;
+}
+
 int Main(const std::vector<std::string>& args, const Streams& streams) {
   try {
     const int code = Dispatch(args, streams);
     streams.out << std::flush;
     if (!streams.out) throw Error("stdout cannot be written to");
     return code;
-  } catch (const Error& error) {
-    SayError(streams, error.what(), error.hint());
-    return error.kind() == ErrorKind::kUsage ? 2 : 1;
-  } catch (const std::bad_alloc&) {
-    SayError(streams, "out of memory",
-             "lower --per_device_train_batch_size; --dry_run estimates the memory needed");
-    return 1;
-  } catch (const std::exception& error) {
-    SayError(streams, error.what(), "");
-    return 1;
+  } catch (...) {
+    return ReportError(streams, "", std::current_exception());
   }
 }
 

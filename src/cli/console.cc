@@ -25,6 +25,7 @@ Streams StandardStreams() {
 }
 
 void Console::Write(std::ostream& stream, const std::string& text) {
+  if (muted_) return;
   const std::scoped_lock lock(mutex_);
   if (!status_.empty()) streams_.err << "\r\x1b[K" << std::flush;
   stream << text;
@@ -50,7 +51,7 @@ void Console::Result(const std::string& text) {
 void Console::Json(const std::string& text) { Write(streams_.out, text); }
 
 void Console::ShowStatus(const std::string& text) {
-  if (!streams_.err_is_terminal) return;
+  if (!streams_.err_is_terminal || muted_) return;
   const std::scoped_lock lock(mutex_);
   if (text.empty() && status_.empty()) return;
   streams_.err << "\r\x1b[K" << text << std::flush;

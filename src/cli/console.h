@@ -36,6 +36,8 @@ class Console : public Log {
   void Result(const std::string& text);
   // Whatever the level, on stdout: the one JSON object of --json.
   void Json(const std::string& text);
+  // From now on nothing is said: another process says it.
+  void Mute() { muted_ = true; }
   // From now on Result goes to stderr.
   void SetJsonOnly() { json_only_ = true; }
 
@@ -50,6 +52,7 @@ class Console : public Log {
   const Streams& streams_;
   Level level_;
   bool json_only_ = false;
+  bool muted_ = false;
   std::mutex mutex_;
   std::string status_;
 };

@@ -50,7 +50,12 @@ void FineTuningRun::PrintJson() const {
          static_cast<double>(trained_.examples_seen) / trained_.step_seconds},
         {"tokens_per_second", static_cast<double>(trained_.tokens_seen) / trained_.step_seconds},
         {"useful_gflops", UsefulGflops()},
-        {"peak_gflops", peak_gflops_}};
+        {"peak_gflops", peak_gflops_ * group_->size()}};
+  }
+  if (trained_.reduce.total > 0) {
+    json["communication"] = {{"seconds", trained_.reduce.total},
+                             {"exposed_seconds", trained_.reduce.exposed},
+                             {"processes", group_->size()}};
   }
   console_->Json(io::DumpPython(json, 2, false));
 }
@@ -60,12 +65,20 @@ void FineTuningRun::Finish() {
   if (arguments_.do_train) WriteModelCard();
   if (arguments_.presentation.json) PrintJson();
   if (UsefulGflops() > 0) {
-    Say(
-        fmt::format("\nspeed: {:.1f} examples/s, {:.0f} tokens/s, {:.1f} useful GFLOP/s = {:.0f} % "
-                    "of the {:.0f} measured at the start",
-                    static_cast<double>(trained_.examples_seen) / trained_.step_seconds,
-                    static_cast<double>(trained_.tokens_seen) / trained_.step_seconds,
-                    UsefulGflops(), 100 * UsefulGflops() / peak_gflops_, peak_gflops_));
+    Say(fmt::format(
+        "\nspeed: {:.1f} examples/s, {:.0f} tokens/s, {:.1f} useful GFLOP/s = {:.0f} % "
+        "of the {:.0f} measured at the start",
+        static_cast<double>(trained_.examples_seen) / trained_.step_seconds,
+        static_cast<double>(trained_.tokens_seen) / trained_.step_seconds, UsefulGflops(),
+        100 * UsefulGflops() / (peak_gflops_ * group_->size()), peak_gflops_ * group_->size()));
+  }
+  const comm::ReduceTimes& reduce = trained_.reduce;
+  if (reduce.total > 0) {
+    Say(fmt::format(
+        "communication of gradients: {}, {:.0f} % of it hidden behind backward; {:.1f} % "
+        "of the step was waiting for it",
+        FormatDuration(reduce.total), 100 * (1 - reduce.exposed / reduce.total),
+        100 * reduce.exposed / trained_.step_seconds));
   }
   for (const auto& file : prediction_files_) Say(fmt::format("predictions: {}", file.string()));
   if (!arguments_.do_train) return;

@@ -21,10 +21,11 @@ constexpr int64_t kDryRunRows = 1000;
 }  // namespace
 
 FineTuningRun::FineTuningRun(const RunArguments& arguments, Task* task, const RunContext& ctx,
-                             double peak_gflops, Console* console)
+                             comm::Group* group, double peak_gflops, Console* console)
     : arguments_(arguments),
       task_(task),
       ctx_(ctx),
+      group_(group),
       peak_gflops_(peak_gflops),
       console_(console),
       options_(arguments.train) {}
@@ -45,26 +46,30 @@ int FineTuningRun::Run() {
 void FineTuningRun::RunSteps() {
   const bool dry_run = arguments_.presentation.dry_run;
   OpenSources();
-  data::StopIfAsked(ctx_);
-  task_->ReadData(*config_, dry_run ? std::optional(kDryRunRows) : std::nullopt, *console_);
-  data::StopIfAsked(ctx_);
-  if (!dry_run) {
-    folder_ = std::make_unique<RunFolder>(
-        arguments_.output, FolderUse{arguments_.do_train, arguments_.all_arguments}, ctx_);
-  }
-  Tokenise();
-  data::StopIfAsked(ctx_);
+  Together("all ranks to read the data", [&] {
+    task_->ReadData(*config_, dry_run ? std::optional(kDryRunRows) : std::nullopt, *console_);
+    if (!dry_run && group_->leads()) {
+      folder_ = std::make_unique<RunFolder>(
+          arguments_.output, FolderUse{arguments_.do_train, arguments_.all_arguments}, ctx_);
+    }
+  });
+  // The first rank of each host, then the others from its cache.
+  const bool first = group_->me().local_rank == 0;
+  Together("the first rank of each host to tokenise", [&] {
+    if (first) Tokenise();
+  });
+  Together("all ranks to read the tokens", [&] {
+    if (!first) Tokenise();
+  });
   if (!dry_run) FindStart();
-  data::StopIfAsked(ctx_);
-  LoadWeights();
-  data::StopIfAsked(ctx_);
+  Together("all ranks to load the weights", [&] { LoadWeights(); });
   if (dry_run) return DryRun();
   SayPlan();
 
   if (arguments_.do_train) Train();
   if (arguments_.do_eval) Evaluate();
   if (arguments_.do_predict) Predict();
-  Finish();
+  if (group_->leads()) Finish();
 }
 
 void FineTuningRun::SayInterrupted() {
@@ -114,17 +119,39 @@ void FineTuningRun::Tokenise() {
   }
 }
 
+void FineTuningRun::Together(const char* what, const std::function<void()>& body) {
+  bool stopped = false;
+  try {
+    body();
+    data::StopIfAsked(ctx_);
+  } catch (const data::Interrupted&) {
+    stopped = true;
+  }
+  if (group_->Any(stopped, what, comm::kWhileAlive)) throw data::Interrupted();
+}
+
 void FineTuningRun::FindStart() {
   io::RunOrigin origin;
   origin.program_version = ProgramVersion();
+  origin.ranks = group_->size();
   if (task_->train()) {
     origin.data = data::FingerprintOf(*task_->train()->features);
     origin.start_weights = arguments_.model.init_from_scratch
                                ? io::FingerprintOf(io::DumpPython(config_->raw(), 2, true))
                                : io::FingerprintOfWeights(model_folder_);
   }
-  options_.resume_from = folder_->FindStart(std::move(origin), *console_);
-  options_.origin = folder_->origin();
+  std::string resume_from;
+  if (group_->leads()) {
+    const auto start = folder_->FindStart(std::move(origin), *console_);
+    options_.origin = folder_->origin();
+    if (start) resume_from = start->string();
+  } else {
+    options_.origin = std::move(origin);
+  }
+  resume_from =
+      group_->FromLeader(resume_from, "rank 0 to find where training starts", comm::kWhileAlive);
+  options_.resume_from.reset();
+  if (!resume_from.empty()) options_.resume_from = resume_from;
 }
 
 nn::ModelOptions FineTuningRun::ModelOptionsOf(bool bf16) const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "cli/run_arguments.h"
 #include "cli/run_reporter.h"
 #include "cli/task.h"
+#include "comm/group.h"
 #include "io/model_folder.h"
 #include "nn/model.h"
 #include "text/tokenizer.h"
@@ -23,9 +25,10 @@ namespace hagane::cli {
 
 class FineTuningRun {
  public:
-  // All must outlive the run. `peak_gflops`: measured, fp32, all threads.
+  // All must outlive the run. `peak_gflops`: measured, all threads of this process. In a group
+  // every rank makes the same run; rank 0 has the folder, and writes.
   FineTuningRun(const RunArguments& arguments, Task* task, const RunContext& ctx,
-                double peak_gflops, Console* console);
+                comm::Group* group, double peak_gflops, Console* console);
   ~FineTuningRun();
 
   // Returns the exit code.
@@ -40,6 +43,8 @@ class FineTuningRun {
   // fine_tuning_run.cc: everything before the plan.
   void OpenSources();
   void Tokenise();
+  // Runs `body` on all ranks; where one of them was asked to stop, all throw data::Interrupted.
+  void Together(const char* what, const std::function<void()>& body);
   // Where training starts, and what a later start will be compared with.
   void FindStart();
   nn::ModelOptions ModelOptionsOf(bool bf16) const;
@@ -75,6 +80,7 @@ class FineTuningRun {
   const RunArguments& arguments_;
   Task* task_;
   const RunContext& ctx_;
+  comm::Group* group_;
   const double peak_gflops_;
   Console* console_;
   train::TrainOptions options_;

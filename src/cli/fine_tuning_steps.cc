@@ -54,7 +54,7 @@ std::unique_ptr<train::Trainer> FineTuningRun::MakeTrainer(nn::Model* model,
     reporter_ = std::make_unique<RunReporter>(console_, std::move(options));
   }
   return std::make_unique<train::Trainer>(
-      ctx_, options_, model, train, evaluation, task_->metrics(ctx_),
+      ctx_, group_, options_, model, train, evaluation, task_->metrics(ctx_),
       [this](const std::filesystem::path& folder) { SaveModelFiles(folder); }, reporter_.get());
 }
 
@@ -101,10 +101,13 @@ void FineTuningRun::Train() {
 
   train_metrics_.emplace_back("epoch", trained_.epoch);
   train_metrics_.emplace_back("train_samples", task_->train()->features->rows());
-  trainer_->SaveModel();
-  console_->Result(MetricsBlock("train", train_metrics_));
-  WriteResults(arguments_.output.path, "train", train_metrics_);
-  trainer_->SaveState();
+  if (group_->leads()) {
+    trainer_->SaveModel();
+    console_->Result(MetricsBlock("train", train_metrics_));
+    WriteResults(arguments_.output.path, "train", train_metrics_);
+    trainer_->SaveState();
+  }
+  group_->Barrier("rank 0 to save the model", comm::kWhileAlive);
 }
 
 void FineTuningRun::Evaluate() {
@@ -114,6 +117,7 @@ void FineTuningRun::Evaluate() {
     const TaskSplit& split = task_->evaluation()[i];
     const train::EvaluationResult result = trainer->Evaluate(*split.features, "eval");
     if (result.interrupted) throw data::Interrupted();
+    if (!group_->leads()) continue;
     AddFiles(task_->WriteEvaluation(i, folder, result));
     train::LogEntry entry{trained_.steps, trained_.epoch, result.metrics};
     NamedMetrics metrics = Typed(result.metrics);
@@ -135,6 +139,7 @@ void FineTuningRun::Predict() {
     const data::Features& features = *task_->prediction()[i].features;
     const train::EvaluationResult result = trainer->Predict(features);
     if (result.interrupted) throw data::Interrupted();
+    if (!group_->leads()) continue;
     AddFiles(task_->WritePrediction(i, folder, result));
     if (!task_->reports_predictions()) continue;
     predict_metrics_ = Typed(result.metrics);

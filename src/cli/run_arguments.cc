@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
@@ -119,22 +118,6 @@ RunArguments MakeRunArguments(const ParsedFlags& flags, Log& log) {
   arguments.threads = static_cast<int>(std::min<int64_t>(IntFrom(flags, "threads", 0), 1 << 20));
   arguments.all_arguments = io::DumpPython(flags.ToJson(), 2, false) + "\n";
   return arguments;
-}
-
-void CheckSingleProcess(const std::function<const char*(const char*)>& environment) {
-  for (const char* name :
-       {"WORLD_SIZE", "PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MV2_COMM_WORLD_SIZE"}) {
-    const char* const text = environment(name);
-    if (text == nullptr) continue;
-    int processes = 0;
-    const std::string_view view(text);
-    const auto [end, error] = std::from_chars(view.data(), view.data() + view.size(), processes);
-    if (error != std::errc() || processes <= 1) continue;
-    throw Error(fmt::format("a launcher started {} processes ({}), but training on several "
-                            "processes comes later",
-                            processes, name),
-                "start hagane once, without a launcher: it uses all cores of the machine");
-  }
 }
 
 }  // namespace hagane::cli

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <optional>
 #include <string>
 
@@ -59,9 +58,5 @@ RunArguments MakeRunArguments(const ParsedFlags& flags, Log& log);
 
 // The part that the training loop reads; output_dir and resume_from stay empty.
 train::TrainOptions MakeTrainOptions(const ParsedFlags& flags);
-
-// Throws an Error when a launcher started more than one process: several processes come later, and
-// N independent trainings into one folder are never what was meant. `environment` is getenv.
-void CheckSingleProcess(const std::function<const char*(const char*)>& environment);
 
 }  // namespace hagane::cli

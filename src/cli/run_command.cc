@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <memory>
 
 #include "cli/fine_tuning_run.h"
 #include "cli/flag_parser.h"
 #include "cli/glue_task.h"
 #include "cli/help.h"
+#include "cli/process_group.h"
 #include "cli/qa_task.h"
 #include "cli/run_arguments.h"
 #include "cli/stop_signals.h"
@@ -52,21 +52,29 @@ int Run(const RunCommand& command, const std::vector<std::string>& args, const S
                            flags.Bool("help_all"));
     return 0;
   }
+  const bool only_prints = flags.Bool("print_config");
   Console early(streams, Console::Level::kAll);
-  const RunArguments arguments = MakeRunArguments(flags, early);
-  const std::unique_ptr<Task> task = command.make_task(flags, arguments);
-  if (flags.Bool("print_config")) {
-    streams.out << arguments.all_arguments;
-    return 0;
-  }
-  CheckSingleProcess([](const char* name) -> const char* { return std::getenv(name); });
-  Console console(streams, arguments.presentation.level);
-  if (arguments.presentation.json) console.SetJsonOnly();
-  RunContext ctx = MakeRunContext(arguments.isa, arguments.threads, console);
-  const StopSignals signals;
-  ctx.stop_requested = [&signals] { return signals.received() != 0; };
-  const double peak = SayMachine(ctx, arguments.bf16, &console);
-  return FineTuningRun(arguments, task.get(), ctx, peak, &console).Run();
+  const std::unique_ptr<comm::Group> group =
+      only_prints ? std::make_unique<comm::Group>() : JoinGroup(flags.String("ddp_backend"), early);
+  if (!group->leads()) early.Mute();
+  return InGroup(group.get(), streams, [&] {
+    const RunArguments arguments = MakeRunArguments(flags, early);
+    const std::unique_ptr<Task> task = command.make_task(flags, arguments);
+    if (only_prints) {
+      streams.out << arguments.all_arguments;
+      return 0;
+    }
+    Console console(streams, arguments.presentation.level);
+    if (arguments.presentation.json) console.SetJsonOnly();
+    if (!group->leads()) console.Mute();
+    RunContext ctx =
+        MakeRunContext(arguments.isa, arguments.threads, console, ShareOfCores(group.get()));
+    const StopSignals signals;
+    ctx.stop_requested = [&signals] { return signals.received() != 0; };
+    const double peak = SayMachine(ctx, arguments.bf16, &console);
+    SayGroup(group.get(), ctx, console);
+    return FineTuningRun(arguments, task.get(), ctx, group.get(), peak, &console).Run();
+  });
 }
 
 }  // namespace

@@ -151,6 +151,13 @@ train::TrainOptions MakeTrainOptions(const ParsedFlags& flags) {
     options.eval_batch_size = CountFrom(flags, "per_gpu_eval_batch_size");
   }
   options.accumulation = CountFrom(flags, "gradient_accumulation_steps");
+  if (flags.given("global_train_batch_size")) {
+    options.global_batch = CountFrom(flags, "global_train_batch_size");
+  }
+  const std::string wire = flags.String("grad_wire");
+  if (wire == "bf16" || (wire.empty() && flags.Bool("bf16"))) {
+    options.grad_wire = comm::WireType::kBf16;
+  }
   options.num_train_epochs = FloatFromZero(flags, "num_train_epochs");
   options.max_steps = flags.Int("max_steps");
   if (options.max_steps <= 0 && options.num_train_epochs == 0) {

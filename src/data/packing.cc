@@ -62,6 +62,12 @@ void AppendRow(const Features& features, int64_t row, uint32_t sample, const Pos
   AppendLabels(features, static_cast<size_t>(row), batch);
 }
 
+void PackRows(const Features& features, std::span<const int64_t> rows,
+              std::span<const uint32_t> samples, const PositionRule& rule, PackedBatch* batch) {
+  batch->Clear();
+  for (size_t i = 0; i < rows.size(); ++i) AppendRow(features, rows[i], samples[i], rule, batch);
+}
+
 void PackRows(const Features& features, std::span<const int64_t> rows, uint32_t first_sample,
               const PositionRule& rule, PackedBatch* batch) {
   batch->Clear();

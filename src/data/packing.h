@@ -21,7 +21,10 @@ struct PositionRule {
 void AppendRow(const Features& features, int64_t row, uint32_t sample, const PositionRule& rule,
                PackedBatch* batch);
 
-// Clear + AppendRow for each of rows[i], sample first_sample + i.
+// Clear + AppendRow for each of rows[i] with samples[i].
+void PackRows(const Features& features, std::span<const int64_t> rows,
+              std::span<const uint32_t> samples, const PositionRule& rule, PackedBatch* batch);
+// The same with sample first_sample + i.
 void PackRows(const Features& features, std::span<const int64_t> rows, uint32_t first_sample,
               const PositionRule& rule, PackedBatch* batch);
 

@@ -42,39 +42,51 @@ EvaluationResult Trainer::RunEvaluation(const data::Features& features, const st
   const bool by_token = model_->options().problem == ProblemType::kSpan;
   observer_->OnEvaluationBegin({what, rows, batch_size});
 
+  // Batch b is rank b % size's; rank 0 puts the parts in file order.
+  const int ranks = group_->size();
+  const int64_t steps = (rows + batch_size - 1) / batch_size;
+  const int64_t rounds = (steps + ranks - 1) / ranks;
   EvaluationResult result;
-  result.logits.resize(static_cast<size_t>(by_token ? features.tokens() : rows) * outputs);
-  std::span<float> logits_left = result.logits;
+  std::vector<float> logits;   // of this rank's batches
+  std::vector<double> losses;  // likewise, a sum each
   PackedBatch batch;
   std::vector<int64_t> indices;
-  double loss_sum = 0;
-  int64_t steps = 0;
-  for (int64_t begin = 0; begin < rows; begin += batch_size, ++steps) {
-    if (observer_->StopRequested()) {
+  for (int64_t round = 0; round < rounds; ++round) {
+    if (StopAgreedInRound(round)) {
       result.interrupted = true;
       break;
     }
+    const int64_t begin = std::min(rows, (round * ranks + group_->rank()) * batch_size);
     const int64_t end = std::min(rows, begin + batch_size);
-    indices.resize(static_cast<size_t>(end - begin));
-    std::iota(indices.begin(), indices.end(), begin);
-    data::PackRows(features, indices, 0, position_rule_, &batch);
-    const size_t count = static_cast<size_t>(model_->LogitRows(batch)) * outputs;
-    loss_sum += model_->Evaluate(batch, logits_left.first(count));
-    logits_left = logits_left.subspan(count);
-    observer_->OnEvaluationProgress(end, rows);
+    if (begin < end) {
+      indices.resize(static_cast<size_t>(end - begin));
+      std::iota(indices.begin(), indices.end(), begin);
+      data::PackRows(features, indices, 0, position_rule_, &batch);
+      const size_t count = static_cast<size_t>(model_->LogitRows(batch)) * outputs;
+      logits.resize(logits.size() + count);
+      losses.push_back(model_->Evaluate(batch, std::span(logits).last(count)));
+    }
+    observer_->OnEvaluationProgress(std::min(rows, (round + 1) * ranks * batch_size), rows);
   }
   observer_->OnEvaluationEnd();
-
-  result.loss = features.has_labels && rows > 0
-                    ? loss_sum / static_cast<double>(model_->LossTerms(rows))
-                    : std::numeric_limits<double>::quiet_NaN();
   if (result.interrupted) return result;
+
+  const auto values_before = [&](int64_t row) {  // in the logits of all rows
+    return static_cast<size_t>(by_token ? features.row_start[static_cast<size_t>(row)] : row) *
+           outputs;
+  };
+  CollectEvaluation(rows, values_before, std::move(logits), std::move(losses), &result);
+  if (features.has_labels && rows > 0) {
+    result.loss /= static_cast<double>(model_->LossTerms(rows));
+  } else {
+    result.loss = std::numeric_limits<double>::quiet_NaN();
+  }
   const std::string key = prefix + "_";
   if (features.has_labels && rows > 0) {
     result.metrics.emplace_back(key + "loss", static_cast<float>(result.loss));
   }
   try {
-    for (const auto& [name, value] : metrics_.compute(features, result.logits)) {
+    for (const auto& [name, value] : LeadersMetrics(features, result.logits)) {
       result.metrics.emplace_back(key + name, value);
     }
   } catch (const data::Interrupted&) {

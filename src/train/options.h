@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "comm/collectives.h"
 #include "io/run_origin.h"
 
 namespace hagane::train {
@@ -79,6 +80,9 @@ struct TrainOptions {
   int64_t train_batch_size = 8;  // per process
   int64_t eval_batch_size = 8;
   int64_t accumulation = 1;
+  // Samples of an update over all processes; absent: processes x train_batch_size x accumulation.
+  std::optional<int64_t> global_batch;
+  comm::WireType grad_wire = comm::WireType::kFloat32;  // between processes
   double num_train_epochs = 3.0;
   int64_t max_steps = -1;  // > 0 wins
   bool drop_last = false;

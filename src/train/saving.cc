@@ -1,4 +1,5 @@
-// When and how the loop saves, and what becomes of saves that fail.
+// When and how the loop saves, and what becomes of saves that fail. In a group rank 0 does it; the
+// others go on, and wait for it where they need its state or its files.
 #include <fmt/format.h>
 
 #include <exception>
@@ -28,6 +29,7 @@ std::unique_ptr<NewCheckpoint> Trainer::BeginCheckpoint(int64_t step, bool with_
 }
 
 void Trainer::SaveNow(const TrainerState& state, const Optimizer* optimizer) {
+  if (!group_->leads()) return;
   FinishSave();
   BeginCheckpoint(state.global_step, optimizer != nullptr)
       ->Write(StateOf(*model_, optimizer, state));
@@ -35,6 +37,7 @@ void Trainer::SaveNow(const TrainerState& state, const Optimizer* optimizer) {
 }
 
 void Trainer::SaveInTraining() {
+  if (!group_->leads()) return;
   FinishSave();
   saving_step_ = state_.global_step;
   try {
@@ -93,6 +96,7 @@ void Trainer::RememberBest() { saved_best_ = {state_.best_metric, state_.best_mo
 void Trainer::SaveIfUnsaved() {
   if (unsaved_) SaveNow(*unsaved_, SavedOptimizer());
   unsaved_.reset();
+  group_->Barrier("rank 0 to save", comm::kWhileAlive);
 }
 
 void Trainer::DeleteOldCheckpoints() {
@@ -117,6 +121,7 @@ void Trainer::DeleteOldCheckpoints() {
 }
 
 void Trainer::SaveModel() {
+  if (!group_->leads()) return;
   const std::filesystem::path& folder = options_.output_dir;
   observer_->OnMessage("Saving model checkpoint to " + folder.string());
   const auto weights = static_cast<uint64_t>(model_->parameters().count()) * sizeof(float);
@@ -126,6 +131,8 @@ void Trainer::SaveModel() {
                   folder / "model.safetensors");
 }
 
-void Trainer::SaveState() { io::WriteTrainerState(options_.output_dir, ToJson(state_)); }
+void Trainer::SaveState() {
+  if (group_->leads()) io::WriteTrainerState(options_.output_dir, ToJson(state_));
+}
 
 }  // namespace hagane::train

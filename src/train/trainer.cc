@@ -15,6 +15,7 @@
 #include "train/checkpoint.h"
 #include "train/not_finite.h"
 #include "train/optimizer.h"
+#include "train/progress.h"
 #include "train/schedule.h"
 
 namespace hagane::train {
@@ -64,23 +65,29 @@ data::PositionRule RuleOf(const nn::EncoderConfig& config) {
   return {config.position_offset, config.positions_count_from_pad ? config.pad_token_id : -1};
 }
 
+int64_t MicroBatchRows(const TrainPlan& plan) {
+  return (plan.total_batch_size + plan.accumulation - 1) / plan.accumulation;
+}
+
+// The table whose gradient travels by rows: of the word embedding only the rows that were used
+// have one.
+comm::RowTable WordEmbedding(const nn::ParameterSet& parameters) {
+  for (const nn::Parameter& parameter : parameters.list()) {
+    if (parameter.name.ends_with("word_embeddings.weight")) {
+      return {parameter.offset, parameter.shape[0], parameter.shape[1]};
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
-struct Trainer::Progress {
-  TrainPlan plan;
-  int64_t first_micro_batch = 0;  // of the epoch in hand; > 0 right after a resume in mid-epoch
-  int64_t first_epoch = 0;
-  int64_t examples_seen = 0, tokens_seen = 0;
-  double useful_flops = 0, step_seconds = 0;
-  double grad_norm = 0, learning_rate = 0;
-  int64_t skipped_updates = 0;
-  bool logged_this_step = false, saved_this_step = false;
-};
-
-Trainer::Trainer(const RunContext& ctx, const TrainOptions& options, nn::Model* model,
-                 const data::Features* train, const data::Features* eval, EvaluationMetrics metrics,
-                 SaveModelFiles save_model_files, TrainObserver* observer)
+Trainer::Trainer(const RunContext& ctx, comm::Group* group, const TrainOptions& options,
+                 nn::Model* model, const data::Features* train, const data::Features* eval,
+                 EvaluationMetrics metrics, SaveModelFiles save_model_files,
+                 TrainObserver* observer)
     : ctx_(ctx),
+      group_(group),
       options_(options),
       model_(model),
       train_(train),
@@ -98,12 +105,14 @@ TrainPlan Trainer::Plan() const {
   plan.examples = train_->rows();
   plan.batch_size = options_.train_batch_size;
   plan.accumulation = options_.accumulation;
-  plan.total_batch_size = plan.batch_size * plan.accumulation;
-  const int64_t batches = options_.drop_last
-                              ? plan.examples / plan.batch_size
-                              : (plan.examples + plan.batch_size - 1) / plan.batch_size;
+  plan.total_batch_size =
+      options_.global_batch.value_or(plan.batch_size * plan.accumulation * group_->size());
+  // Of one micro-batch on all ranks together.
+  const int64_t rows = MicroBatchRows(plan);
+  const int64_t batches =
+      options_.drop_last ? plan.examples / rows : (plan.examples + rows - 1) / rows;
   if (batches == 0) {
-    throw Error(fmt::format("{} training rows make no batch of {}", plan.examples, plan.batch_size),
+    throw Error(fmt::format("{} training rows make no batch of {}", plan.examples, rows),
                 options_.drop_last ? "lower --per_device_train_batch_size or leave out "
                                      "--dataloader_drop_last"
                                    : "give a training file with rows");
@@ -125,12 +134,11 @@ std::vector<int64_t> Trainer::OrderOfEpoch(int64_t epoch) const {
   const uint64_t seed = options_.data_seed.value_or(options_.seed);
   std::vector<int64_t> order =
       options_.group_by_length
-          ? data::EpochOrderByLength(*train_, seed, epoch,
-                                     options_.train_batch_size * options_.accumulation)
+          ? data::EpochOrderByLength(*train_, seed, epoch, Plan().total_batch_size)
           : data::EpochOrder(train_->rows(), seed, epoch);
   if (options_.drop_last) {
-    order.resize(order.size() / static_cast<size_t>(options_.train_batch_size) *
-                 static_cast<size_t>(options_.train_batch_size));
+    const auto rows = static_cast<size_t>(MicroBatchRows(Plan()));
+    order.resize(order.size() / rows * rows);
   }
   return order;
 }
@@ -172,20 +180,21 @@ void Trainer::Resume(Progress* progress) {
   plan.first_step = state_.global_step;
   progress->first_epoch = state_.global_step / plan.updates_per_epoch;
   if (!options_.ignore_data_skip) {
-    progress->first_micro_batch =
-        state_.global_step % plan.updates_per_epoch * options_.accumulation;
+    progress->first_update = state_.global_step % plan.updates_per_epoch;
   }
   plan.resumed_epoch = static_cast<double>(progress->first_epoch);
 }
 
-double Trainer::MicroBatch(std::span<const int64_t> rows, int64_t sample, int64_t micro,
-                           double scale, StepReport* report) {
+double Trainer::MicroBatch(const Samples& share, size_t begin, size_t count, double scale,
+                           const nn::Model::GradientReady& ready, StepReport* report) {
   PackedBatch batch;
-  data::PackRows(*train_, rows, static_cast<uint32_t>(sample), position_rule_, &batch);
-  const auto stream = static_cast<uint32_t>(state_.global_step * options_.accumulation + micro);
+  data::PackRows(*train_, std::span(share.rows).subspan(begin, count),
+                 std::span(share.samples).subspan(begin, count), position_rule_, &batch);
   report->tokens += batch.tokens();
   report->flops += 3.0 * model_->ForwardFlops(batch);
-  return model_->ForwardBackward(batch, {options_.seed, stream, true}, scale, {}, nullptr);
+  // Keyed by update and sample, so that masks depend neither on ranks nor on accumulation.
+  const auto step = static_cast<uint32_t>(state_.global_step);
+  return model_->ForwardBackward(batch, {options_.seed, step, true}, scale, {}, ready);
 }
 
 void Trainer::RefuseUpdate(std::span<const int64_t> rows, int64_t first, double loss, double norm,
@@ -198,14 +207,14 @@ void Trainer::RefuseUpdate(std::span<const int64_t> rows, int64_t first, double 
   const std::string tensor = FirstNotFinite(model_->parameters());
   // Each row once more by itself; its dropout does not depend on its neighbours.
   const double scale = 1.0 / static_cast<double>(model_->LossTerms(std::ssize(rows)));
-  const std::vector<int64_t> bad = RowsNotFinite(rows, [&](size_t i) {
+  const Samples share = MyShare(rows, first);
+  std::vector<int64_t> bad = RowsNotFinite(share.rows, [&](size_t i) {
     model_->parameters().ZeroGrads(ctx_);
     StepReport ignored;
-    const auto at = static_cast<int64_t>(i);
-    const double alone =
-        MicroBatch(rows.subspan(i, 1), first + at, at / options_.train_batch_size, scale, &ignored);
+    const double alone = MicroBatch(share, i, 1, scale, nullptr, &ignored);
     return std::isfinite(alone) && std::isfinite(optimizer_->GradientNorm());
   });
+  bad = OfAllRanks(bad, rows);
   model_->parameters().ZeroGrads(ctx_);
   const std::string what = fmt::format(
       "update {}: the loss is {} and the gradient norm {}; the first to be so is {}, because of {}",
@@ -226,6 +235,7 @@ void Trainer::RefuseUpdate(std::span<const int64_t> rows, int64_t first, double 
       state = fmt::format("the state before it could not be saved ({});", error.what());
     }
   }
+  group_->Barrier("rank 0 to save", comm::kWhileAlive);
   throw Error(
       what, fmt::format("{} lower --learning_rate, correct the rows, or pass --nan_policy skip to "
                         "leave such updates out",
@@ -237,12 +247,28 @@ StepReport Trainer::Update(std::span<const int64_t> rows, int64_t first, Progres
   const auto update_rows = static_cast<int64_t>(rows.size());
   const double terms = static_cast<double>(model_->LossTerms(update_rows));
   StepReport report;
+  const Samples share = MyShare(rows, first);
+  const auto mine = share.rows.size();
+  const auto batch_size = static_cast<size_t>(options_.train_batch_size);
+  const std::string what = fmt::format("the gradients of update {}", state_.global_step + 1);
+  reducer_->Begin(TokensOf(share.rows), what, StepPatience());
   double loss_sum = 0;
-  for (int64_t micro = 0; micro * options_.train_batch_size < update_rows; ++micro) {
-    const int64_t begin = micro * options_.train_batch_size;
-    const int64_t count = std::min(options_.train_batch_size, update_rows - begin);
-    loss_sum += MicroBatch(rows.subspan(static_cast<size_t>(begin), static_cast<size_t>(count)),
-                           first + begin, micro, 1.0 / terms, &report);
+  for (size_t begin = 0; begin < mine; begin += batch_size) {
+    const size_t count = std::min(batch_size, mine - begin);
+    nn::Model::GradientReady ready;
+    // Only the last micro-batch makes gradients final.
+    if (begin + count == mine) ready = [&](int64_t from, int64_t) { reducer_->Ready(from); };
+    loss_sum += MicroBatch(share, begin, count, 1.0 / terms, ready, &report);
+  }
+  reducer_->Finish();
+  if (!group_->alone()) {
+    const auto sums = group_->Sum({loss_sum, static_cast<double>(report.tokens), report.flops,
+                                   observer_->StopRequested() ? 1.0 : 0.0},
+                                  what, StepPatience());
+    loss_sum = sums[0];
+    report.tokens = static_cast<int64_t>(sums[1]);
+    report.flops = sums[2];
+    stop_agreed_ = sums[3] > 0;
   }
   progress->learning_rate =
       options_.optimizer.learning_rate * ScheduleFactor(options_.schedule, state_.global_step,
@@ -260,6 +286,7 @@ StepReport Trainer::Update(std::span<const int64_t> rows, int64_t first, Progres
   report.loss = loss_sum / terms;
   report.examples = update_rows;
   report.seconds = SecondsSince(start);
+  step_seconds_.push_back(report.seconds);
   const bool bad = !std::isfinite(report.loss) && options_.logging.nan_inf_filter;
   const double counted =
       bad ? state_.interval_loss / static_cast<double>(1 + state_.interval_steps) : report.loss;
@@ -397,7 +424,12 @@ TrainResult Trainer::Train() {
   CheckBestMetric();
   state_ = TrainerState{};
   optimizer_ = std::make_unique<Optimizer>(ctx_, options_.optimizer, &model_->parameters());
-  if (options_.resume_from) Resume(&progress);
+  if (options_.resume_from && group_->leads()) Resume(&progress);
+  if (options_.resume_from && !group_->alone()) ShareState(&progress);
+  CompareRanks();
+  reducer_ = std::make_unique<comm::GradientReducer>(
+      ctx_, group_, options_.grad_wire, model_->parameters().grads(),
+      model_->parameters().flat_size(), WordEmbedding(model_->parameters()));
   state_.max_steps = plan.max_steps;
   state_.num_train_epochs = plan.num_epochs;
   state_.train_batch_size = options_.train_batch_size;
@@ -415,26 +447,26 @@ TrainResult Trainer::Train() {
 
   TrainResult result;
   if (plan.first_step > 0) {
-    progress.saved_this_step = true;  // the checkpoint that is resumed
-    DeleteOldCheckpoints();           // the stop may have come between saving and deleting
+    progress.saved_this_step = true;              // the checkpoint that is resumed
+    if (group_->leads()) DeleteOldCheckpoints();  // the stop may have come before it deleted them
     result.interrupted = !EvaluateWhatTheStopLeftOut(plan);
   }
-  result.interrupted = result.interrupted || observer_->StopRequested();
+  result.interrupted = result.interrupted || StopAgreedInRound(0);
   for (int64_t epoch = progress.first_epoch;
        state_.global_step < plan.max_steps && !result.interrupted; ++epoch) {
     const std::vector<int64_t> order = OrderOfEpoch(epoch);
     const auto rows = static_cast<int64_t>(order.size());
-    const int64_t micro_batches =
-        (rows + options_.train_batch_size - 1) / options_.train_batch_size;
-    int64_t begin = progress.first_micro_batch * options_.train_batch_size;
-    progress.first_micro_batch = 0;
+    const int64_t micro_rows = MicroBatchRows(plan);
+    const int64_t micro_batches = (rows + micro_rows - 1) / micro_rows;
+    int64_t begin = progress.first_update * plan.total_batch_size;
+    progress.first_update = 0;
     while (begin < rows && state_.global_step < plan.max_steps) {
       const int64_t end = std::min(rows, begin + plan.total_batch_size);
       StepReport report = Update(
           std::span(order).subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin)),
           begin, &progress);
       begin = end;
-      const int64_t done = (end + options_.train_batch_size - 1) / options_.train_batch_size;
+      const int64_t done = (end + micro_rows - 1) / micro_rows;
       state_.epoch = static_cast<double>(epoch) +
                      static_cast<double>(done) / static_cast<double>(micro_batches);
       report.epoch = state_.epoch;
@@ -443,7 +475,8 @@ TrainResult Trainer::Train() {
       bool go_on = AfterUpdate(report, false, &progress);
       if (epoch_end) go_on = AfterUpdate({}, true, &progress) && go_on;
       FinishSaveIfDone();
-      result.interrupted = !go_on || observer_->StopRequested();
+      const bool stop = group_->alone() ? observer_->StopRequested() : stop_agreed_;
+      result.interrupted = !go_on || stop;
       if (result.interrupted) break;
     }
   }
@@ -469,13 +502,18 @@ TrainResult Trainer::Train() {
   result.tokens_seen = progress.tokens_seen;
   result.useful_flops = progress.useful_flops;
   result.step_seconds = progress.step_seconds;
+  result.reduce = reducer_->times();
   result.skipped_updates = progress.skipped_updates;
-  result.best_checkpoint = saved_best_.checkpoint;
+  result.best_checkpoint =
+      group_->FromLeader(saved_best_.checkpoint, "rank 0 to save", comm::kWhileAlive);
   if (!result.interrupted && options_.best.load_at_end && !result.best_checkpoint.empty()) {
-    observer_->OnMessage(fmt::format("Loading best model from {} (score: {}).",
-                                     result.best_checkpoint, *saved_best_.metric));
-    io::CheckCheckpoint(result.best_checkpoint);
-    nn::ReloadWeights(result.best_checkpoint, model_);
+    if (group_->leads()) {
+      observer_->OnMessage(fmt::format("Loading best model from {} (score: {}).",
+                                       result.best_checkpoint, *saved_best_.metric));
+      io::CheckCheckpoint(result.best_checkpoint);
+      nn::ReloadWeights(result.best_checkpoint, model_);
+    }
+    ShareWeights();
   } else if (!result.interrupted && saved_step_ != state_.global_step) {
     unsaved_ = state_;
   }

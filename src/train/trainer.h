@@ -1,5 +1,6 @@
 // The training loop and evaluation of the reference's Trainer (docs/DIFFERENCES.md lists where it
-// differs) on one process.
+// differs), on one process or on a group of them. In a group all ranks make the same calls with the
+// same data; rank 0 writes, the others compute their share.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +14,8 @@
 #include <vector>
 
 #include "base/run_context.h"
+#include "comm/gradient_reducer.h"
+#include "comm/group.h"
 #include "data/features.h"
 #include "data/packing.h"
 #include "nn/model.h"
@@ -34,13 +37,14 @@ struct TrainResult {
   int64_t examples_seen = 0, tokens_seen = 0;  // in this process's run
   double useful_flops = 0;
   double step_seconds = 0;      // in updates alone, without evaluation and saving
+  comm::ReduceTimes reduce;     // of the gradients between processes
   std::string best_checkpoint;  // empty: none
   int64_t skipped_updates = 0;  // by NanPolicy::kSkip, in this process's run
 };
 
 struct EvaluationResult {
   Metrics metrics;            // "eval_loss", "eval_accuracy" ..., runtime and speed
-  std::vector<float> logits;  // [rows, outputs]; answer spans: [tokens, 2]
+  std::vector<float> logits;  // [rows, outputs]; answer spans: [tokens, 2]; at rank 0 alone
   double loss = 0;            // NaN without labels
   bool interrupted = false;   // StopRequested: logits or metrics are not complete
 };
@@ -56,7 +60,7 @@ class Trainer {
  public:
   // All pointers and references must outlive the trainer. `train` may be null when Train is not
   // called, `eval` when evaluation.strategy is kNo.
-  Trainer(const RunContext& ctx, const TrainOptions& options, nn::Model* model,
+  Trainer(const RunContext& ctx, comm::Group* group, const TrainOptions& options, nn::Model* model,
           const data::Features* train, const data::Features* eval, EvaluationMetrics metrics,
           SaveModelFiles save_model_files, TrainObserver* observer);
   ~Trainer();
@@ -89,12 +93,40 @@ class Trainer {
                                  const std::string& what);
   std::vector<int64_t> OrderOfEpoch(int64_t epoch) const;
   void Resume(Progress* progress);
+  // ranks.cc: what makes one training of several processes.
+  // Throws an Error unless all ranks have the same data, weights and options.
+  void CompareRanks();
+  // Rank 0's weights, moments and state everywhere.
+  void ShareState(Progress* progress);
+  void ShareWeights();
+  // The rows that any rank names, in the order of `rows`.
+  std::vector<int64_t> OfAllRanks(const std::vector<int64_t>& mine,
+                                  std::span<const int64_t> rows) const;
+  // Rows of an update and where they stand in the epoch's order.
+  struct Samples {
+    std::vector<int64_t> rows;
+    std::vector<uint32_t> samples;
+  };
+  // This rank's share of an update on `rows` of the epoch's order, starting at `first`.
+  Samples MyShare(std::span<const int64_t> rows, int64_t first) const;
   // One update on `rows` of the epoch's order, starting at `first`. Returns its report.
   StepReport Update(std::span<const int64_t> rows, int64_t first, Progress* progress);
-  // The loss sum of one micro-batch of an update; adds its gradients. `sample`: of its first row in
-  // the epoch's order, `micro` counts in the update. Adds to report's tokens and flops.
-  double MicroBatch(std::span<const int64_t> rows, int64_t sample, int64_t micro, double scale,
-                    StepReport* report);
+  // The loss sum of [begin, begin + count) of `share`; adds the gradients. Adds to report's tokens
+  // and flops.
+  double MicroBatch(const Samples& share, size_t begin, size_t count, double scale,
+                    const nn::Model::GradientReady& ready, StepReport* report);
+  // Asks all ranks, not in every round, whether one of them is to stop.
+  bool StopAgreedInRound(int64_t round);
+  // The logits and loss sums of all ranks' batches, in file order, at rank 0; the loss everywhere.
+  void CollectEvaluation(int64_t rows, const std::function<size_t(int64_t row)>& values_before,
+                         std::vector<float> logits, std::vector<double> losses,
+                         EvaluationResult* result);
+  // What rank 0 computes from the logits.
+  Metrics LeadersMetrics(const data::Features& features, std::span<const float> logits);
+  // All tokens of this rank's rows of an update.
+  std::vector<int32_t> TokensOf(std::span<const int64_t> rows) const;
+  // How long a rank may keep the others waiting in an update.
+  comm::Patience StepPatience() const;
   // An update whose loss or gradient is not finite, by the policy. The gradients are used up.
   void RefuseUpdate(std::span<const int64_t> rows, int64_t first, double loss, double norm,
                     Progress* progress);
@@ -129,7 +161,8 @@ class Trainer {
   void UpdateBest(const Metrics& metrics);
 
   const RunContext& ctx_;
-  const TrainOptions options_;
+  comm::Group* group_;
+  TrainOptions options_;
   nn::Model* model_;
   const data::Features* train_;
   const data::Features* eval_;
@@ -139,6 +172,8 @@ class Trainer {
   const data::PositionRule position_rule_;
   TrainerState state_;
   std::optional<TrainerState> unsaved_;  // at the end of training, where no checkpoint holds it
+  bool stop_agreed_ = false;             // in a group: a rank was asked to stop, and all know
+  std::vector<double> step_seconds_;     // the latest updates, for StepPatience
   std::unique_ptr<Optimizer> optimizer_;
   int64_t saved_step_ = -1;  // of the newest whole checkpoint, and where it is
   std::filesystem::path last_saved_;
@@ -147,6 +182,7 @@ class Trainer {
     std::optional<double> metric;
     std::string checkpoint;
   } saved_best_;  // the best one that is whole: the state's may still be on its way, or have failed
+  std::unique_ptr<comm::GradientReducer> reducer_;
   std::unique_ptr<BackgroundSave> background_save_;  // last: writes what the others hold
 };
 

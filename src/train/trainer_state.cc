@@ -73,10 +73,13 @@ Json ToJson(const TrainerState& state) {
 }
 
 LoadedState ReadTrainerState(const std::filesystem::path& folder) {
+  return ParseTrainerState(io::ReadTrainerState(folder), (folder / "trainer_state.json").string());
+}
+
+LoadedState ParseTrainerState(const Json& json, const std::string& origin) {
   LoadedState loaded;
   TrainerState& state = loaded.state;
   try {
-    const Json json = io::ReadTrainerState(folder);
     state.global_step = json.at("global_step").get<int64_t>();
     state.epoch = json.at("epoch").is_null() ? 0.0 : json.at("epoch").get<double>();
     state.max_steps = json.at("max_steps").get<int64_t>();
@@ -103,8 +106,7 @@ LoadedState ReadTrainerState(const std::filesystem::path& folder) {
       state.interval_steps = own.at("interval_steps").get<int64_t>();
     }
   } catch (const nlohmann::json::exception& problem) {
-    throw Error(fmt::format("{}/trainer_state.json: not a trainer state ({})", folder.string(),
-                            problem.what()),
+    throw Error(fmt::format("{}: not a trainer state ({})", origin, problem.what()),
                 "resume from another checkpoint");
   }
   return loaded;

@@ -43,5 +43,7 @@ struct LoadedState {
   bool has_hagane_part = false;
 };
 LoadedState ReadTrainerState(const std::filesystem::path& folder);
+// The same of its content. `origin` is what messages call it.
+LoadedState ParseTrainerState(const nlohmann::ordered_json& json, const std::string& origin);
 
 }  // namespace hagane::train

@@ -208,11 +208,11 @@ TEST_F(BadInputTest, GlueWithoutData) {
   EXPECT_TRUE(Contains(outcome.err, "--data_dir"));
 }
 
-TEST_F(BadInputTest, SeveralProcesses) {
-  ::setenv("PMI_SIZE", "4", 1);
+TEST_F(BadInputTest, ProcessesThatCannotFindEachOther) {
+  ::setenv("WORLD_SIZE", "4", 1);
   const Outcome outcome = Train();
-  ::unsetenv("PMI_SIZE");
-  ExpectError(outcome, 1, "4 processes");
+  ::unsetenv("WORLD_SIZE");
+  ExpectError(outcome, 2, "4 processes: each would train alone");
 }
 
 }  // namespace

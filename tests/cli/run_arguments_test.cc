@@ -197,21 +197,5 @@ TEST(RunArgumentsTest, ValuesOutOfRangeAreNamed) {
     EXPECT_TRUE(Contains(ErrorOf(Minimal(wrong)), wrong[0])) << wrong[0];
   }
 }
-
-TEST(RunArgumentsTest, SeveralProcessesAreRefused) {
-  const auto environment = [](std::map<std::string, std::string> values) {
-    return [values](const char* name) -> const char* {
-      const auto found = values.find(name);
-      return found == values.end() ? nullptr : found->second.c_str();
-    };
-  };
-  EXPECT_NO_THROW(CheckSingleProcess(environment({})));
-  EXPECT_NO_THROW(CheckSingleProcess(environment({{"PMI_SIZE", "1"}, {"WORLD_SIZE", ""}})));
-  for (const char* name :
-       {"PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "WORLD_SIZE", "MV2_COMM_WORLD_SIZE"}) {
-    EXPECT_THROW(CheckSingleProcess(environment({{name, "2"}})), Error) << name;
-  }
-}
-
 }  // namespace
 }  // namespace hagane::cli

@@ -68,8 +68,8 @@ class NanPolicyTest : public testing::Test {
       model_->parameters().values()[parameter->offset] = INFINITY;
     }
     Trainer trainer(
-        ctx_, options_, model_.get(), &features, nullptr, LabelMetrics(data::MetricSet::kMse),
-        [](const std::filesystem::path&) {}, &recorder_);
+        ctx_, &group_, options_, model_.get(), &features, nullptr,
+        LabelMetrics(data::MetricSet::kMse), [](const std::filesystem::path&) {}, &recorder_);
     return trainer.Train();
   }
   // What the run says as it fails.
@@ -88,6 +88,7 @@ class NanPolicyTest : public testing::Test {
   }
 
   RunContext ctx_;
+  comm::Group group_;
   TrainOptions options_;
   std::filesystem::path folder_;
   std::unique_ptr<nn::Model> model_;

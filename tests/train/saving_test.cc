@@ -171,7 +171,7 @@ TEST_F(SavingTest, AnyOperationThatFailsIsAWarningAndCostsThatCheckpointAlone) {
         const io::ScopedFileSystem scope(&files);
         ctx_ = nn::TestContext();
         model_ = nn::SmallModel(ctx_, "bert", nn::ModelOptions{});
-        Trainer trainer(ctx_, options_, model_.get(), &features_, nullptr,
+        Trainer trainer(ctx_, &group_, options_, model_.get(), &features_, nullptr,
                         LabelMetrics(data::MetricSet::kAccuracy), save_model_files_, &recorder);
         ASSERT_EQ(trainer.Train().steps, 2);
         after_training_(&trainer);

@@ -74,7 +74,7 @@ class TrainerTest : public testing::Test {
                   const data::Features* eval = nullptr) {
     ctx_ = nn::TestContext();
     model_ = nn::SmallModel(ctx_, "bert", nn::ModelOptions{});
-    Trainer trainer(ctx_, options_, model_.get(), &features, eval,
+    Trainer trainer(ctx_, &group_, options_, model_.get(), &features, eval,
                     LabelMetrics(data::MetricSet::kAccuracy), save_model_files_, recorder);
     const TrainResult result = trainer.Train();
     if (after_training_) after_training_(&trainer);
@@ -87,6 +87,7 @@ class TrainerTest : public testing::Test {
   }
 
   RunContext ctx_;
+  comm::Group group_;
   TrainOptions options_;
   std::function<void(Trainer*)> after_training_;
   SaveModelFiles save_model_files_ = [](const std::filesystem::path&) {};

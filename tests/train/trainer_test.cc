@@ -46,8 +46,8 @@ TEST_F(TrainerTest, AccumulationEqualsOneLargeBatch) {
     model_ = nn::LoadModel(ctx_, "", config, "config.json", model_options, &report);
     Recorder recorder;
     Trainer trainer(
-        ctx_, options_, model_.get(), &features, nullptr, LabelMetrics(data::MetricSet::kAccuracy),
-        [](const std::filesystem::path&) {}, &recorder);
+        ctx_, &group_, options_, model_.get(), &features, nullptr,
+        LabelMetrics(data::MetricSet::kAccuracy), [](const std::filesystem::path&) {}, &recorder);
     trainer.Train();
     return Weights();
   };
@@ -360,8 +360,8 @@ TEST_F(TrainerTest, EvaluationDoesNotDependOnItsBatchSize) {
     options_.eval_batch_size = batch;
     Recorder recorder;
     Trainer trainer(
-        ctx_, options_, model_.get(), nullptr, nullptr, LabelMetrics(data::MetricSet::kAccuracy),
-        [](const std::filesystem::path&) {}, &recorder);
+        ctx_, &group_, options_, model_.get(), nullptr, nullptr,
+        LabelMetrics(data::MetricSet::kAccuracy), [](const std::filesystem::path&) {}, &recorder);
     results.push_back(trainer.Evaluate(features, "eval"));
     EXPECT_EQ(results.back().metrics[0].first, "eval_loss");
     EXPECT_NEAR(results.back().loss, results[0].loss, 1e-6);
@@ -381,8 +381,8 @@ TEST_F(TrainerTest, Bf16TrainsAndKeepsFloat32Masters) {
   options_.logging.steps = 20;
   Recorder recorder;
   Trainer trainer(
-      ctx_, options_, model_.get(), &features, nullptr, LabelMetrics(data::MetricSet::kAccuracy),
-      [](const std::filesystem::path&) {}, &recorder);
+      ctx_, &group_, options_, model_.get(), &features, nullptr,
+      LabelMetrics(data::MetricSet::kAccuracy), [](const std::filesystem::path&) {}, &recorder);
   trainer.Train();
   EXPECT_LT(recorder.logs.back().values[0].second, 0.5 * recorder.logs[0].values[0].second);
   nn::ParameterSet& parameters = model_->parameters();

@@ -1,0 +1,311 @@
+#include "comm/collectives.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/bf16.h"
+#include "base/error.h"
+#include "kernels/convert.h"
+
+namespace hagane::comm {
+
+namespace {
+
+// Larger broadcasts go out in parts.
+constexpr size_t kBroadcastWhole = 64 << 10;
+// Elements of a part of an all-reduce: whole cache lines, so that parts do not share one.
+constexpr int64_t kPartAlignment = 32;
+
+class AllGatherOperation final : public Operation {
+ public:
+  AllGatherOperation(std::span<const std::byte> mine, std::span<std::byte> all,
+                     std::span<const size_t> sizes)
+      : mine_(mine), all_(all), sizes_(sizes.begin(), sizes.end()) {}
+
+  bool Advance(Wire* wire, int tag) override {
+    if (!started_) {
+      started_ = true;
+      size_t begin = 0;
+      for (int rank = 0; rank < wire->size(); ++rank) {
+        const size_t size = sizes_.empty() ? mine_.size() : sizes_[static_cast<size_t>(rank)];
+        const auto place = all_.subspan(begin, size);
+        begin += size;
+        if (rank == wire->rank()) {
+          HAGANE_CHECK(size == mine_.size(), "the sizes do not say what this rank gives");
+          if (size > 0 && place.data() != mine_.data())
+            std::memcpy(place.data(), mine_.data(), size);
+          continue;
+        }
+        messages_.Receive(wire, rank, tag, place);
+      }
+      for (int rank = 0; rank < wire->size(); ++rank) {
+        if (rank != wire->rank()) messages_.Send(wire, rank, tag, mine_);
+      }
+    }
+    return messages_.Done(wire);
+  }
+
+  std::vector<int> Missing() const override { return messages_.Missing(); }
+
+ private:
+  const std::span<const std::byte> mine_;
+  const std::span<std::byte> all_;
+  const std::vector<size_t> sizes_;
+  bool started_ = false;
+  MessageSet messages_;
+};
+
+class GatherOperation final : public Operation {
+ public:
+  GatherOperation(std::span<const std::byte> mine, std::span<std::byte> all,
+                  std::span<const size_t> sizes, int root)
+      : mine_(mine), all_(all), sizes_(sizes.begin(), sizes.end()), root_(root) {}
+
+  bool Advance(Wire* wire, int tag) override {
+    if (!started_) {
+      started_ = true;
+      if (wire->rank() != root_) {
+        messages_.Send(wire, root_, tag, mine_);
+      } else {
+        size_t begin = 0;
+        for (int rank = 0; rank < wire->size(); ++rank) {
+          const auto place = all_.subspan(begin, sizes_[static_cast<size_t>(rank)]);
+          begin += place.size();
+          if (rank != root_) {
+            messages_.Receive(wire, rank, tag, place);
+          } else if (!mine_.empty()) {
+            std::memcpy(place.data(), mine_.data(), mine_.size());
+          }
+        }
+      }
+    }
+    return messages_.Done(wire);
+  }
+
+  std::vector<int> Missing() const override { return messages_.Missing(); }
+
+ private:
+  const std::span<const std::byte> mine_;
+  const std::span<std::byte> all_;
+  const std::vector<size_t> sizes_;
+  const int root_;
+  bool started_ = false;
+  MessageSet messages_;
+};
+
+class BroadcastOperation final : public Operation {
+ public:
+  BroadcastOperation(std::span<std::byte> bytes, int root) : bytes_(bytes), root_(root) {}
+
+  bool Advance(Wire* wire, int tag) override {
+    if (round_ == 0) Start(wire, tag);
+    if (!messages_.Done(wire)) return false;
+    if (round_ == 1 && bytes_.size() > kBroadcastWhole) {
+      // The second round: each rank hands its part to those that have neither it nor the whole.
+      round_ = 2;
+      const int rank = wire->rank();
+      for (int peer = 0; peer < wire->size() && rank != root_; ++peer) {
+        if (peer == rank || peer == root_) continue;
+        messages_.Receive(wire, peer, tag + 1, Part(wire, peer));
+        messages_.Send(wire, peer, tag + 1, Part(wire, rank));
+      }
+      return messages_.Done(wire);
+    }
+    return true;
+  }
+
+  std::vector<int> Missing() const override { return messages_.Missing(); }
+
+ private:
+  void Start(Wire* wire, int tag) {
+    round_ = 1;
+    const bool whole = bytes_.size() <= kBroadcastWhole;
+    const auto part_of = [&](int rank) { return whole ? bytes_ : Part(wire, rank); };
+    if (wire->rank() != root_) {
+      messages_.Receive(wire, root_, tag, part_of(wire->rank()));
+      return;
+    }
+    for (int peer = 0; peer < wire->size(); ++peer) {
+      if (peer != root_) messages_.Send(wire, peer, tag, part_of(peer));
+    }
+  }
+
+  // The bytes in as many parts as there are ranks beside the root.
+  std::span<std::byte> Part(const Wire* wire, int rank) const {
+    const auto parts = static_cast<size_t>(wire->size() - 1);
+    const auto index = static_cast<size_t>(rank < root_ ? rank : rank - 1);
+    const size_t begin = bytes_.size() * index / parts;
+    return bytes_.subspan(begin, bytes_.size() * (index + 1) / parts - begin);
+  }
+
+  const std::span<std::byte> bytes_;
+  const int root_;
+  int round_ = 0;
+  MessageSet messages_;
+};
+
+int64_t PartSize(int64_t values, int ranks) {
+  const int64_t part = (values + ranks - 1) / ranks;
+  return (part + kPartAlignment - 1) / kPartAlignment * kPartAlignment;
+}
+
+// T is float or bf16: what travels.
+template <class T>
+class AllReduceOperation final : public Operation {
+ public:
+  AllReduceOperation(const RunContext& ctx, std::span<float> values, std::span<std::byte> scratch)
+      : ctx_(ctx), values_(values) {
+    ctx_.threads = 1;
+    // First what arrives from the other ranks, then, in bf16, the rounded values.
+    scratch_ = reinterpret_cast<T*>(scratch.data());
+  }
+
+  bool Advance(Wire* wire, int tag) override {
+    if (round_ == 0) {
+      if (wire->size() == 1 || values_.empty()) return true;
+      rank_ = wire->rank();
+      ranks_ = wire->size();
+      part_ = PartSize(std::ssize(values_), ranks_);
+      outgoing_ = Outgoing();
+      SendParts(wire, tag);
+      round_ = 1;
+    }
+    if (!messages_.Done(wire)) return false;
+    if (round_ == 1) {
+      SumMyPart();
+      HandOn(wire, tag + 1);
+      round_ = 2;
+      if (!messages_.Done(wire)) return false;
+    }
+    TakeResult();
+    return true;
+  }
+
+  std::vector<int> Missing() const override { return messages_.Missing(); }
+
+ private:
+  int64_t Begin(int rank) const { return std::min<int64_t>(std::ssize(values_), rank * part_); }
+  int64_t Count(int rank) const { return Begin(rank + 1) - Begin(rank); }
+
+  T* Incoming(int rank) const { return scratch_ + part_ * (rank < rank_ ? rank : rank - 1); }
+
+  // The values as they travel: themselves, or rounded.
+  T* Outgoing() {
+    if constexpr (std::is_same_v<T, float>) {
+      return values_.data();
+    } else {
+      T* const rounded = scratch_ + part_ * (ranks_ - 1);
+      kernels::ToBf16(ctx_, std::ssize(values_), values_.data(), rounded);
+      return rounded;
+    }
+  }
+
+  static std::span<std::byte> Bytes(T* data, int64_t count) {
+    return std::as_writable_bytes(std::span(data, static_cast<size_t>(count)));
+  }
+
+  void SendParts(Wire* wire, int tag) {
+    // Starting after the own rank, so that not all begin with the same one.
+    for (int step = 1; step < ranks_; ++step) {
+      const int peer = (rank_ + ranks_ - step) % ranks_;
+      if (Count(rank_) > 0) messages_.Receive(wire, peer, tag, Bytes(Incoming(peer), Count(rank_)));
+    }
+    for (int step = 1; step < ranks_; ++step) {
+      const int peer = (rank_ + step) % ranks_;
+      if (Count(peer) > 0)
+        messages_.Send(wire, peer, tag, Bytes(outgoing_ + Begin(peer), Count(peer)));
+    }
+  }
+
+  void SumMyPart() {
+    const int64_t count = Count(rank_);
+    float* const mine = values_.data() + Begin(rank_);
+    T* const own = outgoing_ + Begin(rank_);
+    constexpr int64_t kBlock = 2048;
+    float sum[kBlock], next[kBlock];
+    for (int64_t at = 0; at < count; at += kBlock) {
+      const int64_t n = std::min(kBlock, count - at);
+      for (int rank = 0; rank < ranks_; ++rank) {
+        const T* const from = (rank == rank_ ? own : Incoming(rank)) + at;
+        float* const to = rank == 0 ? sum : next;
+        if constexpr (std::is_same_v<T, float>) {
+          std::copy_n(from, n, to);
+        } else {
+          kernels::ToFloat32(ctx_, n, from, to);
+        }
+        if (rank > 0) kernels::Add(ctx_, n, next, sum);
+      }
+      if constexpr (std::is_same_v<T, float>) {
+        std::copy_n(sum, n, mine + at);
+      } else {
+        kernels::ToBf16(ctx_, n, sum, own + at);
+      }
+    }
+  }
+
+  void HandOn(Wire* wire, int tag) {
+    for (int step = 1; step < ranks_; ++step) {
+      const int peer = (rank_ + ranks_ - step) % ranks_;
+      if (Count(peer) > 0)
+        messages_.Receive(wire, peer, tag, Bytes(outgoing_ + Begin(peer), Count(peer)));
+    }
+    for (int step = 1; step < ranks_; ++step) {
+      const int peer = (rank_ + step) % ranks_;
+      if (Count(rank_) > 0)
+        messages_.Send(wire, peer, tag, Bytes(outgoing_ + Begin(rank_), Count(rank_)));
+    }
+  }
+
+  void TakeResult() {
+    if constexpr (!std::is_same_v<T, float>) {
+      kernels::ToFloat32(ctx_, std::ssize(values_), outgoing_, values_.data());
+    }
+  }
+
+  RunContext ctx_;
+  const std::span<float> values_;
+  T* scratch_ = nullptr;
+  T* outgoing_ = nullptr;
+  int rank_ = 0, ranks_ = 1;
+  int64_t part_ = 0;
+  int round_ = 0;
+  MessageSet messages_;
+};
+
+}  // namespace
+
+std::unique_ptr<Operation> AllGather(std::span<const std::byte> mine, std::span<std::byte> all) {
+  return std::make_unique<AllGatherOperation>(mine, all, std::span<const size_t>());
+}
+
+std::unique_ptr<Operation> AllGather(std::span<const std::byte> mine, std::span<std::byte> all,
+                                     std::span<const size_t> sizes) {
+  return std::make_unique<AllGatherOperation>(mine, all, sizes);
+}
+
+std::unique_ptr<Operation> Gather(std::span<const std::byte> mine, std::span<std::byte> all,
+                                  std::span<const size_t> sizes, int root) {
+  return std::make_unique<GatherOperation>(mine, all, sizes, root);
+}
+
+std::unique_ptr<Operation> Broadcast(std::span<std::byte> bytes, int root) {
+  return std::make_unique<BroadcastOperation>(bytes, root);
+}
+
+std::unique_ptr<Operation> AllReduce(const RunContext& ctx, std::span<float> values, WireType type,
+                                     std::span<std::byte> scratch) {
+  if (type == WireType::kBf16) {
+    return std::make_unique<AllReduceOperation<bf16>>(ctx, values, scratch);
+  }
+  return std::make_unique<AllReduceOperation<float>>(ctx, values, scratch);
+}
+
+size_t AllReduceScratch(int64_t values, WireType type, int ranks) {
+  const int64_t incoming = PartSize(values, ranks) * (ranks - 1);
+  const int64_t elements = type == WireType::kBf16 ? incoming + values : incoming;
+  const size_t bytes =
+      static_cast<size_t>(elements) * (type == WireType::kBf16 ? sizeof(bf16) : sizeof(float));
+  return (bytes + 63) / 64 * 64;
+}
+
+}  // namespace hagane::comm
