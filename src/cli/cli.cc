@@ -63,9 +63,11 @@ int Dispatch(const std::vector<std::string>& args, const Streams& streams) {
 
 void SayError(const Streams& streams, const std::string& message, const std::string& hint) {
   streams.out << std::flush;
-  streams.err << (streams.colour ? "\x1b[31merror:\x1b[0m " : "error: ") << message << ".\n";
-  if (!hint.empty()) streams.err << "\nhint: " << hint << "\n";
-  streams.err << std::flush;
+  // In one piece: several processes may write to one terminal.
+  streams.err << fmt::format("{} {}.\n{}",
+                             streams.colour ? "\x1b[31merror:\x1b[0m" : "error:", message,
+                             hint.empty() ? "" : fmt::format("\nhint: {}\n", hint))
+              << std::flush;
 }
 
 }  // namespace

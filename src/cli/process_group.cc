@@ -167,7 +167,10 @@ int InGroup(comm::Group* group, const Streams& streams, const std::function<int(
     // What all ranks find wrong rank 0 says; its end then ends the others in their pause.
     if (!group->leads()) std::this_thread::sleep_for(std::chrono::seconds(1));
     const std::string prefix = group->NameOf(group->rank()) + ": ";
-    group->Abort(ReportError(streams, group->leads() ? "" : prefix, std::current_exception()));
+    const int code = ReportError(streams, group->leads() ? "" : prefix, std::current_exception());
+    // mpirun drops what it has not yet handed on when a process ends the run.
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    group->Abort(code);
   }
 }
 

@@ -20,6 +20,9 @@ constexpr int kPollsBeforeSleep = 200;
 constexpr auto kShortSleep = std::chrono::microseconds(50);
 constexpr auto kLongSleep = std::chrono::milliseconds(100);
 
+// A rank that let so many pass is more likely the cause than one that is heard.
+constexpr double kMissedHeartbeats = 2.5;
+
 std::chrono::duration<double> Seconds(double seconds) {
   return std::chrono::duration<double>(seconds);
 }
@@ -226,10 +229,16 @@ std::optional<std::string> Engine::Failure(const Task& task) const {
     }
   }
   if (task.seconds > 0 && now - task.start > Seconds(task.seconds)) {
-    std::vector<std::string> names;
-    for (const int rank : missing) names.push_back(NameOf(rank));
-    return fmt::format("{} did not answer within {:.0f} s; waiting for {}", fmt::join(names, ", "),
-                       task.seconds, task.what);
+    // Who waits for a silent one is missing too, but not to blame.
+    std::vector<std::string> silent, all;
+    for (const int rank : missing) {
+      all.push_back(NameOf(rank));
+      const bool quiet = now - peers_[static_cast<size_t>(rank)].heard >
+                         Seconds(kMissedHeartbeats * deadlines_.heartbeat);
+      if (quiet) silent.push_back(all.back());
+    }
+    return fmt::format("{} did not answer within {:.0f} s; waiting for {}",
+                       fmt::join(silent.empty() ? all : silent, ", "), task.seconds, task.what);
   }
   return std::nullopt;
 }
