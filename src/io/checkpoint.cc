@@ -40,8 +40,11 @@ std::optional<int64_t> ParseStep(std::string_view digits) {
 int64_t StepOf(const CheckpointInfo& checkpoint) {
   if (!HasManifest(checkpoint.path)) return checkpoint.step;
   try {
-    return ReadManifest(checkpoint.path).value("step", checkpoint.step);
-  } catch (const std::exception&) {
+    const Json manifest = ReadManifest(checkpoint.path);
+    const auto step = manifest.find("step");
+    return step != manifest.end() && step->is_number_integer() ? step->get<int64_t>()
+                                                               : checkpoint.step;
+  } catch (const Error&) {
     return checkpoint.step;  // damaged: CheckCheckpoint says why
   }
 }

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <utility>
 
 #include "base/error.h"
 #include "io/checkpoint.h"
@@ -21,13 +23,31 @@ Json EntryToJson(const LogEntry& entry) {
   return json;
 }
 
+// A whole number from 0 on. The library's own conversion would take 1e300 too, undefined as that
+// is.
+template <class T>
+T Count(const Json& value, const std::string& key) {
+  if (!value.is_number_integer() || (!value.is_number_unsigned() && value.get<int64_t>() < 0) ||
+      !std::in_range<T>(value.get<uint64_t>())) {
+    throw std::domain_error(fmt::format("\"{}\" is no whole number", key));
+  }
+  return value.get<T>();
+}
+template <class T = int64_t>
+T Count(const Json& object, const char* key) {
+  return Count<T>(object.at(key), std::string(key));
+}
+int64_t CountOr0(const Json& object, const char* key) {
+  return object.contains(key) ? Count(object, key) : 0;
+}
+
 LogEntry EntryFromJson(const Json& json) {
   LogEntry entry;
   for (const auto& [name, value] : json.items()) {
     if (name == "epoch") {
       entry.epoch = value.get<double>();
     } else if (name == "step") {
-      entry.step = value.get<int64_t>();
+      entry.step = Count<int64_t>(value, name);
     } else if (value.is_number()) {
       entry.values.emplace_back(name, value.get<double>());
     }
@@ -79,11 +99,15 @@ LoadedState ReadTrainerState(const std::filesystem::path& folder) {
 LoadedState ParseTrainerState(const Json& json, const std::string& origin) {
   LoadedState loaded;
   TrainerState& state = loaded.state;
+  const auto damaged = [&](const char* why) {
+    return Error(fmt::format("{}: not a trainer state ({})", origin, why),
+                 "resume from another checkpoint");
+  };
   try {
-    state.global_step = json.at("global_step").get<int64_t>();
+    state.global_step = Count(json, "global_step");
     state.epoch = json.at("epoch").is_null() ? 0.0 : json.at("epoch").get<double>();
-    state.max_steps = json.at("max_steps").get<int64_t>();
-    state.num_train_epochs = json.value("num_train_epochs", int64_t{0});
+    state.max_steps = Count(json, "max_steps");
+    state.num_train_epochs = CountOr0(json, "num_train_epochs");
     state.total_flos = json.value("total_flos", 0.0);
     if (json.contains("best_metric") && json["best_metric"].is_number()) {
       state.best_metric = json["best_metric"].get<double>();
@@ -97,17 +121,18 @@ LoadedState ParseTrainerState(const Json& json, const std::string& origin) {
     if (json.contains(io::kOwnStateKey)) {
       const Json& own = json[io::kOwnStateKey];
       loaded.has_hagane_part = true;
-      state.seed = own.at("seed").get<uint64_t>();
-      state.data_seed = own.at("data_seed").get<uint64_t>();
-      state.global_batch = own.at("global_batch").get<int64_t>();
-      state.updates_per_epoch = own.value("updates_per_epoch", int64_t{0});
+      state.seed = Count<uint64_t>(own, "seed");
+      state.data_seed = Count<uint64_t>(own, "data_seed");
+      state.global_batch = Count(own, "global_batch");
+      state.updates_per_epoch = CountOr0(own, "updates_per_epoch");
       state.loss_sum = own.at("loss_sum").get<double>();
       state.interval_loss = own.at("interval_loss").get<double>();
-      state.interval_steps = own.at("interval_steps").get<int64_t>();
+      state.interval_steps = Count(own, "interval_steps");
     }
   } catch (const nlohmann::json::exception& problem) {
-    throw Error(fmt::format("{}: not a trainer state ({})", origin, problem.what()),
-                "resume from another checkpoint");
+    throw damaged(problem.what());
+  } catch (const std::domain_error& problem) {
+    throw damaged(problem.what());
   }
   return loaded;
 }

@@ -70,6 +70,19 @@ TEST(NewestWholeCheckpoint, IsTheOneWithTheHighestStep) {
   EXPECT_EQ(log.warnings, "");
 }
 
+TEST(NewestWholeCheckpoint, AStepThatIsNoIntegerDoesNotCount) {
+  TemporaryFolder folder;
+  WriteCheckpoint(folder.path(), 9);
+  for (const auto& [step, of_manifest] :
+       std::vector<std::pair<int64_t, nlohmann::ordered_json>>{{7, 1e300}, {8, "20"}}) {
+    const fs::path other = CheckpointPath(folder.path(), step);
+    WriteCheckpoint(folder.path(), step, /*manifest=*/false);
+    WriteManifest(other, {{"step", of_manifest}});
+  }
+  KeepingLog log;
+  EXPECT_EQ(NewestWholeCheckpoint(folder.path(), log)->step, 9);
+}
+
 TEST(NewestWholeCheckpoint, SkipsDamagedOnesAndSaysWhy) {
   TemporaryFolder folder;
   for (const int64_t step : {10, 20, 30, 40, 50})

@@ -67,5 +67,22 @@ TEST(TrainerState, DamageIsNamed) {
   EXPECT_THROW(ReadTrainerState("/nonexistent"), Error);
 }
 
+// Converting such numbers to integers is undefined.
+TEST(TrainerState, NumbersThatAreNoCountsAreRefusedByName) {
+  for (const char* number : {"1e300", "-1", "2.5", "1e19", "9223372036854775808", "NaN"}) {
+    const auto folder =
+        Write(R"({"epoch": 1.5, "global_step": 30, "log_history": [], "max_steps": )" +
+              std::string(number) + "}");
+    try {
+      ReadTrainerState(folder);
+      ADD_FAILURE() << number;
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find("\"max_steps\" is no whole number"),
+                std::string::npos)
+          << error.what();
+    }
+  }
+}
+
 }  // namespace
 }  // namespace hagane::train
