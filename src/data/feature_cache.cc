@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <span>
@@ -130,12 +131,71 @@ std::optional<T> Parse(std::span<const std::byte> bytes, const FeatureKey& key) 
   return complete && bytes.empty() ? std::optional(std::move(content)) : std::nullopt;
 }
 
-template <class T>
-std::optional<T> Load(const std::filesystem::path& file, const FeatureKey& key, Log& log) {
+// Rows and tokens, whatever the labels.
+bool AreSound(const Features& features, const text::Tokenizer& tokenizer, int max_length) {
+  const auto& starts = features.row_start;
+  if (starts.empty() || starts.front() != 0 || starts.back() != features.tokens()) return false;
+  // A template that is longer than max_length is not cut.
+  const int64_t longest = std::max(max_length, tokenizer.special_tokens(true));
+  for (size_t row = 1; row < starts.size(); ++row) {
+    // Compared without a difference, which might overflow.
+    if (starts[row] <= starts[row - 1] || starts[row] > features.tokens()) return false;
+    if (max_length > 0 && starts[row] - starts[row - 1] > longest) return false;
+  }
+  const auto is_id = [&](int32_t id) { return id >= 0 && id < tokenizer.vocab_size(); };
+  const size_t segments = tokenizer.returns_token_types() ? features.ids.size() : 0;
+  return std::all_of(features.ids.begin(), features.ids.end(), is_id) &&
+         features.segments.size() == segments &&
+         std::all_of(features.segments.begin(), features.segments.end(),
+                     [](uint8_t segment) { return segment <= 1; });
+}
+
+bool HasLabelsOf(const Features& features, const TextSplit& split, const LabelSpec& labels) {
+  return features.rows() == split.rows() && features.problem == labels.problem &&
+         features.outputs == labels.outputs && features.has_labels == split.has_labels &&
+         features.class_labels == split.class_labels &&
+         features.float_labels.size() == split.float_labels.size() &&
+         features.start_labels.empty() && features.end_labels.empty();
+}
+
+bool AreWindowsOf(const QaWindows& windows, const QaDataset& dataset,
+                  const QaWindowOptions& options) {
+  const Features& features = windows.features;
+  const auto rows = static_cast<size_t>(features.rows());
+  const size_t labels = options.labels ? rows : 0;
+  const size_t offsets = options.labels ? 0 : features.ids.size();
+  if (features.problem != ProblemType::kSpan || features.outputs != 2 ||
+      features.has_labels != options.labels || !features.class_labels.empty() ||
+      !features.float_labels.empty() || features.start_labels.size() != labels ||
+      features.end_labels.size() != labels || windows.example.size() != rows ||
+      windows.offsets.size() != offsets) {
+    return false;
+  }
+  for (size_t row = 0; row < rows; ++row) {
+    if (windows.example[row] < (row == 0 ? 0 : windows.example[row - 1]) ||
+        windows.example[row] >= static_cast<int64_t>(dataset.examples.size())) {
+      return false;
+    }
+    const auto is_token = [&](int32_t token) {
+      return token >= 0 && token < features.length(static_cast<int64_t>(row));
+    };
+    if (options.labels &&
+        !(is_token(features.start_labels[row]) && is_token(features.end_labels[row]))) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// `is_usable` looks at what the file holds.
+template <class T, class IsUsable>
+std::optional<T> Load(const std::filesystem::path& file, const FeatureKey& key,
+                      const IsUsable& is_usable, Log& log) {
   std::error_code error;
   if (!std::filesystem::exists(file, error)) return std::nullopt;
   try {
     std::optional<T> content = Parse<T>(io::MappedFile::Open(file)->bytes(), key);
+    if (content && !is_usable(*content)) content.reset();
     if (!content)
       log.Warning(
           fmt::format("{} is damaged or of another version; it is made anew", file.string()));
@@ -245,13 +305,22 @@ std::filesystem::path FeatureFile(const std::filesystem::path& folder, const Fea
 }
 
 std::optional<Features> LoadFeatures(const std::filesystem::path& file, const FeatureKey& key,
-                                     Log& log) {
-  return Load<Features>(file, key, log);
+                                     const TextSplit& split, const LabelSpec& labels,
+                                     const text::Tokenizer& tokenizer, int max_length, Log& log) {
+  const auto is_usable = [&](const Features& features) {
+    return AreSound(features, tokenizer, max_length) && HasLabelsOf(features, split, labels);
+  };
+  return Load<Features>(file, key, is_usable, log);
 }
 
 std::optional<QaWindows> LoadWindows(const std::filesystem::path& file, const FeatureKey& key,
-                                     Log& log) {
-  return Load<QaWindows>(file, key, log);
+                                     const QaDataset& dataset, const text::Tokenizer& tokenizer,
+                                     const QaWindowOptions& options, Log& log) {
+  const auto is_usable = [&](const QaWindows& windows) {
+    return AreSound(windows.features, tokenizer, options.max_length) &&
+           AreWindowsOf(windows, dataset, options);
+  };
+  return Load<QaWindows>(file, key, is_usable, log);
 }
 
 void SaveFeatures(const Features& features, const std::filesystem::path& file,

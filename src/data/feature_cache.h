@@ -29,11 +29,16 @@ std::string FingerprintOf(const Features& features);
 // "features-0123...ef.bin" in `folder`.
 std::filesystem::path FeatureFile(const std::filesystem::path& folder, const FeatureKey& key);
 
-// None when there is no such file, or, with a warning, when it is damaged.
+// None when there is no such file, or, with a warning, when it is damaged. The checksum is against
+// accidents; a file may also have been made on purpose, so what is returned is what its users rely
+// on: rows of 1 to max_length ids of the tokenizer's vocabulary, labels that the split or the
+// options ask for, examples that are there.
 std::optional<Features> LoadFeatures(const std::filesystem::path& file, const FeatureKey& key,
-                                     Log& log);
+                                     const TextSplit& split, const LabelSpec& labels,
+                                     const text::Tokenizer& tokenizer, int max_length, Log& log);
 std::optional<QaWindows> LoadWindows(const std::filesystem::path& file, const FeatureKey& key,
-                                     Log& log);
+                                     const QaDataset& dataset, const text::Tokenizer& tokenizer,
+                                     const QaWindowOptions& options, Log& log);
 
 // Write-then-rename. A folder that cannot be written gives a warning: the run goes on without.
 void SaveFeatures(const Features& features, const std::filesystem::path& file,

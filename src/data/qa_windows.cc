@@ -219,7 +219,8 @@ QaWindows MakeQaWindows(const RunContext& ctx, const QaDataset& dataset,
   if (options.cache_folder) {
     key = KeyOfWindows(dataset, tokenizer.fingerprint(), tokenizer.returns_token_types(), options);
     cache_file = FeatureFile(*options.cache_folder, key);
-    if (!options.overwrite_cache) windows = LoadWindows(cache_file, key, *ctx.log);
+    if (!options.overwrite_cache)
+      windows = LoadWindows(cache_file, key, dataset, tokenizer, options, *ctx.log);
     if (windows)
       ctx.log->Info(fmt::format("{}: tokens read from {}", dataset.name, cache_file.string()));
   }

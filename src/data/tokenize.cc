@@ -91,7 +91,8 @@ Features TokenizeSplit(const RunContext& ctx, const TextSplit& split, const Labe
                         options.max_length);
     cache_file = FeatureFile(*options.cache_folder, key);
     if (!options.overwrite_cache) {
-      if (auto features = LoadFeatures(cache_file, key, *ctx.log)) {
+      if (auto features = LoadFeatures(cache_file, key, split, labels, tokenizer,
+                                       options.max_length, *ctx.log)) {
         ctx.log->Info(fmt::format("{}: tokens read from {}", split.name, cache_file.string()));
         return *std::move(features);
       }
