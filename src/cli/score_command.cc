@@ -4,15 +4,13 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <unordered_map>
-#include <unordered_set>
 
 #include "base/error.h"
 #include "cli/flag_parser.h"
 #include "cli/help.h"
-#include "cli/hints.h"
 #include "data/squad.h"
 #include "data/squad_metrics.h"
+#include "data/squad_predictions.h"
 #include "io/atomic_write.h"
 #include "io/json.h"
 
@@ -20,12 +18,6 @@ namespace hagane::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr io::JsonLimits kLimits{size_t{256} << 20, 4, size_t{1} << 21, true};
-constexpr char kPredictionsForm[] =
-    "--predictions is a JSON object {\"id\": \"answer\", ...}, as eval_predictions.json";
-constexpr char kProbabilitiesForm[] =
-    "--na_prob_file is a JSON object {\"id\": probability that there is no answer, ...}";
 
 std::vector<Flag> ScoreFlags() {
   using enum FlagType;
@@ -57,69 +49,6 @@ std::vector<Flag> ScoreFlags() {
       {"json", kBool, "False", group, "stdout holds one JSON object", kUsed, {}, {}, true},
       {"help", kBool, "False", group, "this text"},
   };
-}
-
-Json ReadObject(const std::string& path, const char* form) {
-  Json object = WithHint(form, [&] { return io::ReadJsonFile(path, kLimits); });
-  if (!object.is_object()) throw Error(fmt::format("{} is no JSON object", path), form);
-  return object;
-}
-
-// The predictions of a file, by example.
-class Predictions {
- public:
-  Predictions(const std::string& path, const data::QaDataset& dataset, Log& log) {
-    std::unordered_map<std::string, std::string> by_id;
-    const Json object = ReadObject(path, kPredictionsForm);
-    for (const auto& [id, value] : object.items()) {
-      if (!value.is_string() && !value.is_number()) {
-        throw Error(fmt::format("{}: the prediction of \"{}\" is no text", path, id),
-                    kPredictionsForm);
-      }
-      by_id[id] = value.is_string() ? value.get<std::string>() : value.dump();
-    }
-    const size_t total = by_id.size();
-    size_t used = 0;
-    std::unordered_set<std::string_view> seen;
-    for (const data::QaExample& example : dataset.examples) {
-      const auto entry = by_id.find(example.id);
-      texts_.push_back(entry == by_id.end() ? std::nullopt : std::optional(entry->second));
-      used += entry != by_id.end() && seen.insert(example.id).second;
-    }
-    if (used < total) {
-      log.Warning(
-          fmt::format("{} of {} predictions are of questions that the dataset does not have",
-                      total - used, total));
-    }
-    for (const auto& text : texts_) pointers_.push_back(text ? &*text : nullptr);
-  }
-  std::span<const std::string* const> pointers() const { return pointers_; }
-
- private:
-  std::vector<std::optional<std::string>> texts_;
-  std::vector<const std::string*> pointers_;
-};
-
-std::vector<data::NoAnswerProbability> ReadProbabilities(const std::string& path,
-                                                         const data::QaDataset& dataset, Log& log) {
-  std::unordered_multimap<std::string, size_t> examples;
-  for (size_t i = 0; i < dataset.examples.size(); ++i) examples.emplace(dataset.examples[i].id, i);
-  std::vector<data::NoAnswerProbability> probabilities;
-  const Json object = ReadObject(path, kProbabilitiesForm);
-  for (const auto& [id, value] : object.items()) {
-    if (!value.is_number())
-      throw Error(fmt::format("{}: the value of \"{}\" is no number", path, id),
-                  kProbabilitiesForm);
-    const auto [first, last] = examples.equal_range(id);
-    for (auto entry = first; entry != last; ++entry)
-      probabilities.push_back({entry->second, value.get<double>()});
-  }
-  if (probabilities.size() < dataset.examples.size()) {
-    log.Warning(fmt::format("{} of {} questions have no probability in {} and get 0",
-                            dataset.examples.size() - probabilities.size(), dataset.examples.size(),
-                            path));
-  }
-  return probabilities;
 }
 
 Json ToJson(const std::vector<data::QaMetric>& metrics) {
@@ -162,7 +91,7 @@ int ScoreCommand(const std::vector<std::string>& args, const Streams& streams) {
   const std::string file = flags.String("dataset");
   const data::QaDataset dataset =
       data::ReadSquad(file, {"dataset", data::QaUse::kScore, {}}, console);
-  const Predictions predictions(flags.String("predictions"), dataset, console);
+  const data::SquadPredictions predictions(flags.String("predictions"), dataset, console);
 
   data::SquadScoring scoring;
   scoring.version_2 = dataset.version_2;
@@ -173,7 +102,8 @@ int ScoreCommand(const std::vector<std::string>& args, const Streams& streams) {
       throw UsageError(fmt::format("--na_prob_file needs SQuAD 2.0 data, and {} is not", file),
                        "leave it out: all questions of this file have an answer");
     }
-    scoring.no_answer = ReadProbabilities(flags.String("na_prob_file"), dataset, console);
+    scoring.no_answer =
+        data::ReadNoAnswerProbabilities(flags.String("na_prob_file"), dataset, console);
   }
   const Json scores = ToJson(data::SquadMetrics(dataset, predictions.pointers(), scoring, console));
   const std::string line = io::DumpPython(scores, -1, false) + "\n";
