@@ -7,6 +7,23 @@
 #include "io/printable.h"
 
 namespace hagane::data {
+namespace {
+
+// A cell takes some 50 bytes besides its text: rows of separators alone would cost many times the
+// file.
+constexpr size_t kMostCells = size_t{1} << 18;
+
+// Ends of lines: LF, CR LF and, in CSV, CR alone.
+int64_t LineEnds(std::string_view text, const Delimiter& delimiter) {
+  int64_t count = std::count(text.begin(), text.end(), '\n');
+  if (!delimiter.quoting) return count;
+  for (size_t i = text.find('\r'); i != text.npos; i = text.find('\r', i + 1)) {
+    count += i + 1 == text.size() || text[i + 1] != '\n';
+  }
+  return count;
+}
+
+}  // namespace
 
 DelimitedReader::DelimitedReader(const std::filesystem::path& path, Delimiter delimiter)
     : path_(path),
@@ -22,7 +39,7 @@ bool DelimitedReader::Next() {
     unquoted_.clear();
     delimiter_.quoting ? ReadQuotedRow() : ReadPlainRow();
     raw_ = text_.substr(begin, position_ - begin);
-    next_line_ += std::count(raw_.begin(), raw_.end(), '\n');
+    next_line_ += LineEnds(raw_, delimiter_);
     while (!raw_.empty() && (raw_.back() == '\n' || raw_.back() == '\r')) raw_.remove_suffix(1);
     const bool blank =
         raw_.find_first_not_of(delimiter_.separator == '\t' ? " " : " \t") == raw_.npos;
@@ -39,7 +56,7 @@ void DelimitedReader::ReadPlainRow() {
   if (row.ends_with('\r')) row.remove_suffix(1);
   while (true) {
     const size_t separator = row.find(delimiter_.separator);
-    cells_.push_back(row.substr(0, separator));
+    AddCell(row.substr(0, separator));
     if (separator == row.npos) return;
     row.remove_prefix(separator + 1);
   }
@@ -49,10 +66,10 @@ void DelimitedReader::ReadQuotedRow() {
   const char ends[] = {delimiter_.separator, '\n', '\r', '\0'};
   while (true) {
     if (position_ < text_.size() && text_[position_] == '"') {
-      cells_.push_back(ReadQuotedCell());
+      AddCell(ReadQuotedCell());
     } else {
       const size_t end = std::min(text_.find_first_of(ends, position_, 3), text_.size());
-      cells_.push_back(text_.substr(position_, end - position_));
+      AddCell(text_.substr(position_, end - position_));
       position_ = end;
     }
     if (position_ == text_.size()) return;
@@ -63,13 +80,20 @@ void DelimitedReader::ReadQuotedRow() {
   }
 }
 
+void DelimitedReader::AddCell(std::string_view cell) {
+  if (cells_.size() >= kMostCells) {
+    throw Error(fmt::format("{}: the row has more than {} columns", Place(), kMostCells),
+                "the file is no table of texts");
+  }
+  cells_.push_back(cell);
+}
+
 std::string_view DelimitedReader::ReadQuotedCell() {
   const size_t open = position_++;
   const auto closing_quote = [&] {
     const size_t quote = text_.find('"', position_);
     if (quote != text_.npos) return quote;
-    const std::string_view before = text_.substr(0, open);
-    const auto line = 1 + std::count(before.begin(), before.end(), '\n');
+    const int64_t line = 1 + LineEnds(text_.substr(0, open), delimiter_);
     throw Error(fmt::format("{}:{}: a quoted cell begins here and never ends: {}", path_.string(),
                             line, Excerpt(text_.substr(open))),
                 "inside quotes write a quote twice (\"\"), or quote the cell");

@@ -43,6 +43,7 @@ class DelimitedReader {
   void ReadPlainRow();
   void ReadQuotedRow();
   std::string_view ReadQuotedCell();
+  void AddCell(std::string_view cell);
 
   std::filesystem::path path_;
   std::shared_ptr<const io::MappedFile> file_;

@@ -12,7 +12,8 @@ namespace hagane::data {
 namespace {
 
 constexpr std::string_view kBlanks = " \t\r\n";
-constexpr io::JsonLimits kRecordLimits{size_t{64} << 20, 64};
+// An article of SQuAD has some thousand values.
+constexpr io::JsonLimits kRecordLimits{size_t{16} << 20, 64, size_t{1} << 19};
 
 }  // namespace
 

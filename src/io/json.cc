@@ -173,10 +173,30 @@ class Builder : public nlohmann::json_sax<Json> {
 
 }  // namespace
 
+size_t LongestJsonPiece(std::string_view json) {
+  size_t longest = 0, start = 0;
+  bool in_string = false;
+  for (size_t i = 0; i < json.size(); ++i) {
+    const char c = json[i];
+    if (in_string && c == '\\') {
+      ++i;
+    } else if (c == '"' || (!in_string && (c == ',' || c == ':' || c == '{' || c == '['))) {
+      in_string = in_string != (c == '"');
+      longest = std::max(longest, i - start);
+      start = i;
+    }
+  }
+  return std::max(longest, json.size() - start);
+}
+
 Json ParseJson(std::string_view text, const std::string& origin, JsonLimits limits) {
   if (text.size() > limits.max_bytes) {
     throw Error(
         fmt::format("{} is larger than the {} bytes that it may have", origin, limits.max_bytes));
+  }
+  if (LongestJsonPiece(text) > kLongestJsonPiece) {
+    throw Error(fmt::format("{} has a string or number of more than {} MB", origin,
+                            kLongestJsonPiece >> 20));
   }
   std::string replaced;
   if (limits.python_constants &&

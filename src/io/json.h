@@ -17,10 +17,17 @@ struct JsonLimits {
   size_t max_values = SIZE_MAX;   // a value of two bytes of text costs some 50 in memory
   bool python_constants = false;  // NaN, Infinity and -Infinity, as Python writes them
 };
+// So chosen that a hostile file costs no more than its size and 64 MB.
 inline constexpr JsonLimits kConfigLimits{size_t{1} << 20, 64};
-inline constexpr JsonLimits kIndexLimits{size_t{64} << 20, 64, size_t{1} << 19};
-inline constexpr JsonLimits kTokenizerLimits{size_t{256} << 20, 64, size_t{1} << 22};
+inline constexpr JsonLimits kIndexLimits{size_t{64} << 20, 64, size_t{1} << 17};
+inline constexpr JsonLimits kTokenizerLimits{size_t{64} << 20, 64, size_t{1} << 19};
+// A run's own: with a log entry for each of some hundred thousand steps.
 inline constexpr JsonLimits kTrainerStateLimits{size_t{64} << 20, 64, size_t{1} << 21, true};
+
+// The parser keeps one string, number or stretch of blanks at a time; a text that is one of full
+// length would cost several times its size. ParseJson refuses longer ones.
+inline constexpr size_t kLongestJsonPiece = size_t{8} << 20;
+size_t LongestJsonPiece(std::string_view json);
 
 // Throws an Error that names the file, line and column. A UTF-8 BOM is skipped. Key order is kept.
 nlohmann::ordered_json ReadJsonFile(const std::filesystem::path& path, JsonLimits limits);

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "io/bytes.h"
 #include "io/formats.h"
+#include "io/json.h"
 #include "io/mapped_file.h"
 #include "io/new_file.h"
 #include "io/printable.h"
@@ -17,30 +18,11 @@ namespace hagane::io {
 namespace {
 
 constexpr size_t kLongestHeader = size_t{100} << 20;
-constexpr size_t kLongestPiece = size_t{8} << 20;
 // Names and metadata are the only parts of a header that are kept.
 constexpr size_t kMostText = size_t{16} << 20;
 
 constexpr DType kAllDTypes[] = {DType::kF64, DType::kF32, DType::kF16, DType::kBf16, DType::kI64,
                                 DType::kI32, DType::kI16, DType::kI8,  DType::kU8,   DType::kBool};
-
-// The JSON parser keeps one string, number or stretch of blanks at a time; a header that is one of
-// full length would cost several times its size.
-size_t LongestPiece(std::string_view json) {
-  size_t longest = 0, start = 0;
-  bool in_string = false;
-  for (size_t i = 0; i < json.size(); ++i) {
-    const char c = json[i];
-    if (in_string && c == '\\') {
-      ++i;
-    } else if (c == '"' || (!in_string && (c == ',' || c == ':' || c == '{' || c == '['))) {
-      in_string = in_string != (c == '"');
-      longest = std::max(longest, i - start);
-      start = i;
-    }
-  }
-  return std::max(longest, json.size() - start);
-}
 
 struct HeaderEntry {
   DType dtype = DType::kF32;
@@ -247,7 +229,8 @@ class SafetensorsFile : public TensorFile {
     std::string_view header(reinterpret_cast<const char*>(bytes.data() + 8), length);
     if (header.empty() || header.front() != '{') throw damaged("the header does not start with {");
     header = header.substr(0, header.find_last_not_of(' ') + 1);  // padding
-    if (LongestPiece(header) > kLongestPiece) throw damaged("a string in the header is too long");
+    if (LongestJsonPiece(header) > kLongestJsonPiece)
+      throw damaged("a string in the header is too long");
 
     HeaderReader reader(origin_);
     nlohmann::json::sax_parse(header, &reader);

@@ -1,35 +1,71 @@
 #include "text/byte_trie.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cstring>
 
+#include "base/error.h"
+
 namespace hagane::text {
 
-ByteTrie::ByteTrie(std::vector<std::pair<std::string_view, int32_t>> entries) {
+namespace {
+
+using Entries = std::vector<std::pair<std::string_view, int32_t>>;
+
+// Of sorted entries: each adds what it does not share with the one before.
+size_t CountNodes(const Entries& entries) {
+  size_t count = 1;
+  std::string_view before;
+  for (const auto& [key, value] : entries) {
+    const size_t most = std::min(key.size(), before.size());
+    const auto end = key.begin() + static_cast<std::ptrdiff_t>(most);
+    count += static_cast<size_t>(key.end() - std::mismatch(key.begin(), end, before.begin()).first);
+    before = key;
+  }
+  return count;
+}
+
+}  // namespace
+
+ByteTrie::ByteTrie(Entries entries) {
   std::sort(entries.begin(), entries.end());
-  // The keys below a node are a range of the sorted entries; ranges are visited breadth first.
-  struct Range {
-    size_t begin, end, depth;
-  };
-  std::vector<Range> ranges{{0, entries.size(), 0}};
+  const size_t count = CountNodes(entries);
+  if (count > kMostNodes) {
+    throw Error(
+        fmt::format("the tokens have {} different beginnings, {} are possible", count, kMostNodes),
+        "the vocabulary is damaged; copy it again from the model's own folder");
+  }
+  nodes_.reserve(count);
+  labels_.reserve(count);
   nodes_.emplace_back();
   labels_.push_back(0);
-  for (uint32_t node = 0; node < ranges.size(); ++node) {
-    auto [begin, end, depth] = ranges[node];
-    if (begin < end && entries[begin].first.size() == depth) {
-      nodes_[node].value = entries[begin].second;
-      ++begin;
+  // The keys below a node are a range of the sorted entries; nodes are visited level by level.
+  struct Range {
+    uint32_t begin, end;
+  };
+  std::vector<Range> level{{0, static_cast<uint32_t>(entries.size())}}, next;
+  uint32_t node = 0;
+  for (size_t depth = 0; !level.empty(); ++depth) {
+    for (auto [begin, end] : level) {
+      if (begin < end && entries[begin].first.size() == depth) {
+        nodes_[node].value = entries[begin].second;
+        ++begin;
+      }
+      nodes_[node].first_child = static_cast<uint32_t>(nodes_.size());
+      while (begin < end) {
+        const char label = entries[begin].first[depth];
+        const uint32_t first = begin;
+        while (begin < end && entries[begin].first[depth] == label) ++begin;
+        next.push_back({first, begin});
+        nodes_.emplace_back();
+        labels_.push_back(static_cast<unsigned char>(label));
+        ++nodes_[node].children;
+      }
+      ++node;
     }
-    nodes_[node].first_child = static_cast<uint32_t>(nodes_.size());
-    while (begin < end) {
-      const char label = entries[begin].first[depth];
-      const size_t first = begin;
-      while (begin < end && entries[begin].first[depth] == label) ++begin;
-      ranges.push_back({first, begin, depth + 1});
-      nodes_.emplace_back();
-      labels_.push_back(static_cast<unsigned char>(label));
-      ++nodes_[node].children;
-    }
+    level.swap(next);
+    next.clear();
   }
 }
 

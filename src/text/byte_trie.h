@@ -16,7 +16,10 @@ class ByteTrie {
   static constexpr uint32_t kNoNode = UINT32_MAX;
 
   ByteTrie() : nodes_(1), labels_(1) {}
-  // Keys are distinct; values >= 0.
+  // A node takes 13 bytes, and a hostile vocabulary has one for each of its bytes.
+  static constexpr size_t kMostNodes = size_t{1} << 21;
+
+  // Keys are distinct; values >= 0. Throws an Error when there are too many nodes.
   explicit ByteTrie(std::vector<std::pair<std::string_view, int32_t>> entries);
 
   // The node reached from the root by `prefix`, or kNoNode.

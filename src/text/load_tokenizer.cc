@@ -3,8 +3,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "base/error.h"
+#include "io/printable.h"
 #include "text/byte_level_bpe.h"
 #include "text/tokenizer.h"
 #include "text/tokenizer_json.h"
@@ -106,14 +108,14 @@ class AddedTokens {
   explicit AddedTokens(const Vocabulary& vocabulary) : vocabulary_(vocabulary) {}
 
   void Put(const AddedToken& token) {
-    const auto same = std::find_if(tokens_.begin(), tokens_.end(),
-                                   [&](const AddedToken& t) { return t.content == token.content; });
-    if (same == tokens_.end()) {
+    const auto [entry, is_new] = places_.emplace(token.content, tokens_.size());
+    if (is_new) {
       tokens_.push_back(token);
     } else {
-      const int32_t id = token.id >= 0 ? token.id : same->id;
-      *same = token;
-      same->id = id;
+      AddedToken& same = tokens_[entry->second];
+      const int32_t id = token.id >= 0 ? token.id : same.id;
+      same = token;
+      same.id = id;
     }
   }
   void Put(const std::vector<AddedToken>& tokens) {
@@ -141,6 +143,7 @@ class AddedTokens {
  private:
   const Vocabulary& vocabulary_;
   std::vector<AddedToken> tokens_;
+  std::unordered_map<std::string, size_t> places_;  // in tokens_, by content
 };
 
 void CollectAddedTokens(const TokenizerSettings& settings, TokenizerSpec& spec) {
@@ -164,7 +167,8 @@ int32_t FindToken(const TokenizerSpec& spec, const std::string& content) {
 int32_t RequireToken(const TokenizerSpec& spec, const std::string& content) {
   const int32_t id = FindToken(spec, content);
   if (id < 0) {
-    throw Error(fmt::format("{}: the vocabulary has no {}", spec.vocabulary_file.string(), content),
+    throw Error(fmt::format("{}: the vocabulary has no {}", spec.vocabulary_file.string(),
+                            io::Printable(content)),
                 "take the vocabulary file from the model's own folder");
   }
   return id;

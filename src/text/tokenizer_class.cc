@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "base/error.h"
+#include "io/printable.h"
 
 namespace hagane::text {
 namespace {
@@ -93,15 +94,17 @@ const TokenizerClass& FindTokenizerClass(const std::string& class_name,
   for (const TokenizerClass& known : kClasses) {
     if (class_name.empty() ? known.model_type != model_type : known.name != name) continue;
     if (known.kind == ClassKind::kSentencePiece) {
-      RefuseSentencePiece(place, class_name.empty()
-                                     ? fmt::format("that of model type \"{}\"", model_type)
-                                     : fmt::format("\"{}\"", class_name));
+      RefuseSentencePiece(place,
+                          class_name.empty()
+                              ? fmt::format("that of model type \"{}\"", io::Printable(model_type))
+                              : fmt::format("\"{}\"", io::Printable(class_name)));
     }
     return known;
   }
   const std::string what =
-      class_name.empty() ? fmt::format("there is no tokenizer for model type \"{}\"", model_type)
-                         : fmt::format("tokenizer class \"{}\" is not known", class_name);
+      class_name.empty()
+          ? fmt::format("there is no tokenizer for model type \"{}\"", io::Printable(model_type))
+          : fmt::format("tokenizer class \"{}\" is not known", io::Printable(class_name));
   throw Error(fmt::format("{}: {}", place, what), fmt::format("known are {}", KnownClasses()));
 }
 

@@ -18,7 +18,7 @@ std::string TypeOf(const Json* component, const std::string& file) {
   if (type == "Metaspace" || type == "Precompiled" || type == "Unigram") {
     RefuseSentencePiece(file, fmt::format("{} \"{}\"", component, type));
   }
-  throw Error(fmt::format("{}: {} \"{}\" is not known", file, component, type),
+  throw Error(fmt::format("{}: {} \"{}\" is not known", file, component, io::Printable(type)),
               fmt::format("known: {}", known));
 }
 
@@ -221,7 +221,7 @@ class Reader {
     const Json* ids = token == nullptr ? nullptr : FindField(*token, "ids");
     if (ids == nullptr || !ids->is_array() || ids->size() != 1) {
       throw WrongField(file_, "special_tokens",
-                       fmt::format("an object with one id for {}", name).c_str());
+                       fmt::format("an object with one id for {}", io::Printable(name)).c_str());
     }
     return static_cast<int32_t>(IndexValue((*ids)[0], kMaxTokenId, name, file_));
   }

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <charconv>
+#include <unordered_set>
 
 #include "io/json.h"
 #include "text/added_token_json.h"
 #include "text/json_fields.h"
+#include "text/tokenizer_spec.h"
 
 namespace hagane::text {
 namespace {
@@ -121,7 +123,8 @@ class Reader {
     for (const auto& [key, value] : decoder.items()) {
       AddedToken token = ParseAddedToken(value, false, settings_.config_file);
       const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), token.id);
-      if (error != std::errc() || end != key.data() + key.size() || token.id < 0) {
+      if (error != std::errc() || end != key.data() + key.size() || token.id < 0 ||
+          token.id > kMaxTokenId) {
         throw WrongField(settings_.config_file, "added_tokens_decoder",
                          "an object whose keys are token ids");
       }
@@ -133,21 +136,17 @@ class Reader {
   void ReadLegacyTokens() {
     const std::filesystem::path path = folder_ / "added_tokens.json";
     const Json tokens = ReadIfPresent(path);
+    std::unordered_set<std::string_view> special;
+    for (const AddedToken& token : settings_.named_tokens) special.insert(token.content);
+    for (const auto& [key, token] : settings_.special_tokens) special.insert(token.content);
     for (const auto& [content, id] : tokens.items()) {
       AddedToken token;
+      if (content.empty()) throw WrongField(path.string(), content, "a token, not an empty text");
       token.content = content;
-      token.id = static_cast<int32_t>(IndexValue(id, INT32_MAX, content, path.string()));
-      token.normalized = !IsSpecial(content);
+      token.id = static_cast<int32_t>(IndexValue(id, kMaxTokenId, content, path.string()));
+      token.normalized = !special.contains(content);
       settings_.legacy_tokens.push_back(std::move(token));
     }
-  }
-
-  bool IsSpecial(const std::string& content) const {
-    const auto& named = settings_.named_tokens;
-    return std::any_of(named.begin(), named.end(),
-                       [&](const AddedToken& t) { return t.content == content; }) ||
-           std::any_of(settings_.special_tokens.begin(), settings_.special_tokens.end(),
-                       [&](const auto& entry) { return entry.second.content == content; });
   }
 
   const std::filesystem::path folder_;

@@ -44,6 +44,8 @@ class Hasher {
 
 void AddMerge(std::string_view left, std::string_view right, const std::string& place,
               TokenizerSpec& spec) {
+  if (spec.byte_level.merges.size() > kMaxTokenId)
+    throw Error(fmt::format("{}: there are more merges than tokens", place), "copy the file again");
   const auto find = [&](std::string_view token) {
     const int32_t id = spec.vocabulary.Find(token);
     if (id < 0) {

@@ -68,8 +68,9 @@ struct TemplateSpec {
   bool pair_type_ids = true;
 };
 
-// Ids come from files; this keeps tables indexed by them small.
-inline constexpr int64_t kMaxTokenId = (1 << 24) - 1;
+// Ids come from files, and a token takes some 100 bytes. The largest vocabularies of encoders have
+// some 500,000 tokens; merges are fewer.
+inline constexpr int64_t kMaxTokenId = (1 << 19) - 1;
 
 enum class TokenizerKind { kWordPiece, kByteLevelBpe };
 

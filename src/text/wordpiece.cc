@@ -2,7 +2,10 @@
 
 #include <fmt/core.h>
 
+#include <unordered_set>
+
 #include "base/error.h"
+#include "io/printable.h"
 #include "text/unicode.h"
 #include "text/utf8.h"
 
@@ -35,14 +38,14 @@ std::vector<AddedToken> RawTokens(const TokenizerSpec& spec) {
 std::vector<AddedToken> NormalizedTokens(const TokenizerSpec& spec,
                                          const BertNormalizer& normalizer) {
   std::vector<AddedToken> tokens;
+  std::unordered_set<std::string> contents;
   for (AddedToken token : spec.added_tokens) {
     if (!token.normalized) continue;
     NormalizedText normal;
     normalizer.Normalize(token.content, 0, false, normal);
     token.content = std::move(normal.bytes);
-    bool is_new = !token.content.empty();
-    for (const AddedToken& earlier : tokens) is_new = is_new && earlier.content != token.content;
-    if (is_new) tokens.push_back(std::move(token));
+    if (!token.content.empty() && contents.insert(token.content).second)
+      tokens.push_back(std::move(token));
   }
   return tokens;
 }
@@ -70,7 +73,7 @@ WordPieceTokenizer::WordPieceTokenizer(const TokenizerSpec& spec)
       max_chars_per_word_(static_cast<size_t>(spec.word_piece.max_chars_per_word)) {
   if (unk_id_ < 0) {
     throw Error(fmt::format("{}: the vocabulary has no {}", spec.vocabulary_file.string(),
-                            spec.word_piece.unk_token),
+                            io::Printable(spec.word_piece.unk_token)),
                 "take the vocabulary file from the model's own folder");
   }
 }

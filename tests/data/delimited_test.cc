@@ -66,6 +66,13 @@ TEST_F(Delimited, LinesAreCountedThroughQuotedLineEnds) {
   EXPECT_EQ(lines, (std::vector<int64_t>{1, 2, 5}));
 }
 
+TEST_F(Delimited, LinesThatEndInCarriageReturnsAreCounted) {
+  DelimitedReader reader(folder_.Write("a.csv", "a\rb\r\nc\n\rd"), kCsv);
+  std::vector<int64_t> lines;
+  while (reader.Next()) lines.push_back(reader.line());
+  EXPECT_EQ(lines, (std::vector<int64_t>{1, 2, 3, 5}));
+}
+
 TEST_F(Delimited, AQuoteThatNeverClosesIsNamedWithItsLine) {
   ExpectError([&] { Csv("a,b\n1,2\n3,\"open\n4,5\n"); }, {"a.csv:3:", "never ends", "open"});
 }

@@ -227,7 +227,7 @@ TEST_F(LoadTest, MissingAndDamagedVocabulariesAreNamed) {
   EXPECT_EQ(Error(), Path("vocab.txt") + ": the vocabulary has no [UNK]");
   folder_.Write("vocab.json", R"({"<s>": -1})");
   EXPECT_EQ(Error("roberta"),
-            Path("vocab.json") + ": \"<s>\" must be a whole number from 0 to 16777215");
+            Path("vocab.json") + ": \"<s>\" must be a whole number from 0 to 524287");
 }
 
 TEST_F(LoadTest, RepeatedLinesCountByTheLastAndAreSaid) {
@@ -248,6 +248,37 @@ TEST_F(LoadTest, WrongTypesAreNamedByFileAndKey) {
                          ": \"added_tokens_decoder\" must be an object whose keys are token ids");
   folder_.Write("tokenizer_config.json", "[]");
   EXPECT_EQ(Error(), Path("tokenizer_config.json") + ": the file must hold a JSON object");
+}
+
+// Tables are indexed by ids, and the largest 32-bit one has no successor.
+TEST_F(LoadTest, IdsBeyondAnyVocabularyAreRefusedInEveryFile) {
+  folder_.Write("vocab.txt", Lines(kBertTokens));
+  for (const char* id : {"524288", "2147483647", "4294967296", "-1"}) {
+    folder_.Write("added_tokens.json", "{\"<x>\": " + std::string(id) + "}");
+    EXPECT_EQ(Error(),
+              Path("added_tokens.json") + ": \"<x>\" must be a whole number from 0 to 524287");
+    folder_.Write("tokenizer_config.json", "{\"added_tokens_decoder\": {\"" + std::string(id) +
+                                               "\": {\"content\": \"<x>\"}}}");
+    EXPECT_EQ(Error(), Path("tokenizer_config.json") +
+                           ": \"added_tokens_decoder\" must be an object whose keys are token ids");
+    std::filesystem::remove(folder_.path() / "tokenizer_config.json");
+  }
+  folder_.Write("added_tokens.json", R"({"": 8})");
+  EXPECT_EQ(Error(), Path("added_tokens.json") + ": \"\" must be a token, not an empty text");
+}
+
+TEST_F(LoadTest, ControlCharactersStayOutOfMessages) {
+  folder_.Write("vocab.txt", Lines(kBertTokens));
+  folder_.Write("tokenizer_config.json", R"({"tokenizer_class": "\u001b[2J"})");
+  EXPECT_EQ(Error(), Path("tokenizer_config.json") + ": tokenizer class \"\\x1b[2J\" is not known");
+  folder_.Write("tokenizer_config.json", R"({"unk_token": "\u001b[2J"})");
+  EXPECT_EQ(Error(), Path("vocab.txt") + ": the vocabulary has no \\x1b[2J");
+  folder_.Write("tokenizer_config.json", R"({"cls_token": "\u001b[2J"})");
+  std::filesystem::remove(folder_.path() / "vocab.txt");
+  Json json = SmallTokenizerJson();
+  json["model"]["type"] = "\u001b[2J";
+  folder_.Write("tokenizer.json", json.dump());
+  EXPECT_EQ(Error(), Path("tokenizer.json") + ": model \"\\x1b[2J\" is not known");
 }
 
 }  // namespace
