@@ -85,7 +85,8 @@ Tokens ByteLevelBpeTokenizer::Tokenize(std::string_view text, bool with_offsets)
 
   Piece piece{{}, {}, BpeMerger(merges_), {}};
   std::vector<Segment> segments, parts;
-  int32_t first = 0;  // number of the part's first character
+  int32_t first = 0;   // number of the part's first character
+  size_t counted = 0;  // bytes before it
   raw_added_.Split(text, segments);
   for (const Segment& segment : segments) {
     const std::string_view segment_text = text.substr(segment.begin, segment.end - segment.begin);
@@ -96,6 +97,10 @@ Tokens ByteLevelBpeTokenizer::Tokenize(std::string_view text, bool with_offsets)
     }
     for (const Segment& part : parts) {
       const std::string_view part_text = segment_text.substr(part.begin, part.end - part.begin);
+      const size_t begin = segment.begin + part.begin;
+      // A token that takes the blanks behind it may reach into the next token.
+      if (begin != counted) first = static_cast<int32_t>(CountCodePoints(text.substr(0, begin)));
+      counted = begin + part_text.size();
       const auto last = first + static_cast<int32_t>(CountCodePoints(part_text));
       if (part.id >= 0) {
         tokens.ids.push_back(part.id);

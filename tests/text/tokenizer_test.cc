@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "tests/text/text_test_util.h"
+#include "text/byte_level_bpe.h"
+#include "text/wordpiece.h"
 
 namespace hagane::text {
 namespace {
@@ -77,6 +79,31 @@ TEST_F(EncodeTest, FingerprintFollowsWhateverDecidesTheIds) {
   EXPECT_EQ(Load(folder_.path(), "bert")->fingerprint(), plain);
   folder_.Write("vocab.txt", Lines({"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "b", "a"}));
   EXPECT_NE(Load(folder_.path(), "bert")->fingerprint(), plain);
+}
+
+// <mask> takes the blanks behind it and so reaches into the token that begins with them; what
+// follows must still be where it is in the text.
+template <class Tokenizer>
+void ExpectTrueOffsetsBehindAnOverlap(TokenizerSpec spec) {
+  spec.added_tokens = {{.content = "<mask>", .id = 1, .rstrip = true}, {.content = " -", .id = 2}};
+  const Tokens tokens = Tokenizer(spec).Tokenize("<mask>  -a", true);
+  ASSERT_EQ(tokens.ids, (std::vector<int32_t>{1, 2, 0}));
+  EXPECT_EQ(tokens.offsets[1].begin, 7);
+  EXPECT_EQ(tokens.offsets[1].end, 9);
+  EXPECT_EQ(tokens.offsets[2].begin, 9);
+  EXPECT_EQ(tokens.offsets[2].end, 10);
+}
+
+TEST(TokenizerTest, OffsetsHoldBehindAddedTokensThatOverlap) {
+  TokenizerSpec spec;
+  spec.vocabulary.Add("a", 0);
+  spec.vocabulary.Add("<mask>", 1);
+  spec.vocabulary.Add(" -", 2);
+  spec.vocabulary.Add("[UNK]", 3);
+  spec.post = {.cls_id = 3, .sep_id = 3};
+  spec.byte_level.trim_offsets = false;
+  ExpectTrueOffsetsBehindAnOverlap<ByteLevelBpeTokenizer>(spec);
+  ExpectTrueOffsetsBehindAnOverlap<WordPieceTokenizer>(spec);
 }
 
 }  // namespace
