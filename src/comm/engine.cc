@@ -181,8 +181,6 @@ void Engine::Main(const std::function<std::unique_ptr<Wire>()>& open) {
       wire_->Cancel(&peer.send);
     }
     wire_->Finish();
-  } else {
-    (void)wire_.release();
   }
   ended_ = true;
 }

@@ -17,6 +17,7 @@ class Wire {
   // Tags are 0 ... kTags - 1.
   static constexpr int kTags = 32768;
 
+  // Without Finish: just lets go, and waits for nobody.
   virtual ~Wire() = default;
   virtual int rank() const = 0;
   virtual int size() const = 0;
