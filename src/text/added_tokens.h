@@ -22,6 +22,7 @@ struct AddedToken {
 };
 
 // Part of a text: an added token, or what lies between two of them.
+// A token that takes the blanks behind it (rstrip) may reach into the token that comes next.
 struct Segment {
   size_t begin, end;  // bytes
   int32_t id;         // of the added token, -1 for text

@@ -85,8 +85,7 @@ Tokens ByteLevelBpeTokenizer::Tokenize(std::string_view text, bool with_offsets)
 
   Piece piece{{}, {}, BpeMerger(merges_), {}};
   std::vector<Segment> segments, parts;
-  int32_t first = 0;   // number of the part's first character
-  size_t counted = 0;  // bytes before it
+  CodePointCounter characters(text);
   raw_added_.Split(text, segments);
   for (const Segment& segment : segments) {
     const std::string_view segment_text = text.substr(segment.begin, segment.end - segment.begin);
@@ -97,11 +96,8 @@ Tokens ByteLevelBpeTokenizer::Tokenize(std::string_view text, bool with_offsets)
     }
     for (const Segment& part : parts) {
       const std::string_view part_text = segment_text.substr(part.begin, part.end - part.begin);
-      const size_t begin = segment.begin + part.begin;
-      // A token that takes the blanks behind it may reach into the next token.
-      if (begin != counted) first = static_cast<int32_t>(CountCodePoints(text.substr(0, begin)));
-      counted = begin + part_text.size();
-      const auto last = first + static_cast<int32_t>(CountCodePoints(part_text));
+      const int32_t first = characters.At(segment.begin + part.begin);
+      const int32_t last = characters.At(segment.begin + part.end);
       if (part.id >= 0) {
         tokens.ids.push_back(part.id);
         if (with_offsets) AddOffset({first, last}, CountBlanks(part_text), tokens);
@@ -109,7 +105,6 @@ Tokens ByteLevelBpeTokenizer::Tokenize(std::string_view text, bool with_offsets)
         SetPiece(part_text, first, with_offsets, piece);
         TokenizePiece(piece, tokens);
       }
-      first = last;
     }
   }
   return tokens;

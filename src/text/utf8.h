@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -25,6 +26,25 @@ inline size_t CountCodePoints(std::string_view text) {
   for (const char byte : text) count += !IsContinuationByte(byte);
   return count;
 }
+
+// Numbers of code points by the byte they begin at. Places are mostly asked for in ascending order;
+// then each byte is looked at once.
+class CodePointCounter {
+ public:
+  // `text`: valid UTF-8 that outlives this.
+  explicit CodePointCounter(std::string_view text) : text_(text) {}
+
+  int32_t At(size_t byte) {
+    if (byte < counted_) counted_ = number_ = 0;
+    number_ += CountCodePoints(text_.substr(counted_, byte - counted_));
+    counted_ = byte;
+    return static_cast<int32_t>(number_);
+  }
+
+ private:
+  std::string_view text_;
+  size_t counted_ = 0, number_ = 0;
+};
 
 struct CodePoint {
   char32_t value;

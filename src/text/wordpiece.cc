@@ -88,16 +88,11 @@ Tokens WordPieceTokenizer::Tokenize(std::string_view text, bool with_offsets) co
   std::vector<Segment> segments, parts;
   NormalizedText normal;
   raw_added_.Split(text, segments);
-  int32_t first = 0;   // number of the segment's first character
-  size_t counted = 0;  // bytes before it
+  CodePointCounter characters(text);
   for (const Segment& segment : segments) {
     const std::string_view piece = text.substr(segment.begin, segment.end - segment.begin);
-    // A token that takes the blanks behind it may reach into the next token.
-    if (segment.begin != counted) {
-      first = static_cast<int32_t>(CountCodePoints(text.substr(0, segment.begin)));
-    }
-    counted = segment.end;
-    const auto last = first + static_cast<int32_t>(CountCodePoints(piece));
+    const int32_t first = characters.At(segment.begin);
+    const int32_t last = characters.At(segment.end);
     if (segment.id >= 0) {
       Append(segment.id, {first, last}, with_offsets, tokens);
     } else {
@@ -116,7 +111,6 @@ Tokens WordPieceTokenizer::Tokenize(std::string_view text, bool with_offsets) co
         }
       }
     }
-    first = last;
   }
   return tokens;
 }
