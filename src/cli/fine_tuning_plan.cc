@@ -41,8 +41,7 @@ double FineTuningRun::ForwardFlopsPerRow(const data::Features& features) const {
 double FineTuningRun::EstimatedSeconds() const {
   double flops = 0;
   if (const auto& train = task_->train()) {
-    const int64_t batch = options_.global_batch.value_or(options_.train_batch_size *
-                                                         options_.accumulation * group_->size());
+    const int64_t batch = options_.GlobalBatch(group_->size());
     const double rows = options_.max_steps > 0 ? static_cast<double>(options_.max_steps * batch)
                                                : WholeRows(*train) * options_.num_train_epochs;
     flops += 3 * rows * ForwardFlopsPerRow(*train->features);

@@ -80,8 +80,7 @@ struct TrainOptions {
   int64_t train_batch_size = 8;  // per process
   int64_t eval_batch_size = 8;
   int64_t accumulation = 1;
-  // Samples of an update over all processes; absent: processes x train_batch_size x accumulation.
-  std::optional<int64_t> global_batch;
+  std::optional<int64_t> global_batch;                  // see GlobalBatch
   comm::WireType grad_wire = comm::WireType::kFloat32;  // between processes
   double num_train_epochs = 3.0;
   int64_t max_steps = -1;  // > 0 wins
@@ -94,6 +93,11 @@ struct TrainOptions {
   std::optional<std::filesystem::path> resume_from;  // a checkpoint folder
   bool resume_despite_changes = false;               // of the schedule
   io::RunOrigin origin;                              // into every checkpoint
+
+  // Samples of an update over all `processes`.
+  int64_t GlobalBatch(int processes) const {
+    return global_batch.value_or(train_batch_size * accumulation * processes);
+  }
 
   OptimizerOptions optimizer;
   ScheduleOptions schedule;

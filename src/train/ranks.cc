@@ -67,11 +67,8 @@ void Trainer::ShareState(Progress* progress) {
         ParseTrainerState(io::ParseJson(text, "rank 0's state", io::kIndexLimits), "rank 0").state;
   }
   std::vector<int64_t> numbers = {progress->plan.first_step, progress->first_epoch,
-                                  progress->first_update, optimizer_->steps(),
-                                  options_.global_batch.value_or(0)};
+                                  progress->first_update, optimizer_->steps()};
   group_->BroadcastFromLeader(std::as_writable_bytes(std::span(numbers)), kWhat, comm::kWhileAlive);
-  if (numbers[4] > 0) options_.global_batch = numbers[4];
-  progress->plan = Plan();
   progress->plan.first_step = numbers[0];
   progress->first_epoch = numbers[1];
   progress->plan.resumed_epoch = static_cast<double>(numbers[1]);
@@ -207,7 +204,6 @@ Metrics Trainer::LeadersMetrics(const data::Features& features, std::span<const 
 
 std::vector<int32_t> Trainer::TokensOf(std::span<const int64_t> rows) const {
   std::vector<int32_t> tokens;
-  if (group_->alone()) return tokens;  // nobody asks
   for (const int64_t row : rows) {
     const auto begin = train_->ids.begin() + train_->row_start[static_cast<size_t>(row)];
     tokens.insert(tokens.end(), begin, begin + train_->length(row));

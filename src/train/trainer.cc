@@ -105,8 +105,7 @@ TrainPlan Trainer::Plan() const {
   plan.examples = train_->rows();
   plan.batch_size = options_.train_batch_size;
   plan.accumulation = options_.accumulation;
-  plan.total_batch_size =
-      options_.global_batch.value_or(plan.batch_size * plan.accumulation * group_->size());
+  plan.total_batch_size = options_.GlobalBatch(group_->size());
   // Of one micro-batch on all ranks together.
   const int64_t rows = MicroBatchRows(plan);
   const int64_t batches =
@@ -134,7 +133,7 @@ std::vector<int64_t> Trainer::OrderOfEpoch(int64_t epoch) const {
   const uint64_t seed = options_.data_seed.value_or(options_.seed);
   std::vector<int64_t> order =
       options_.group_by_length
-          ? data::EpochOrderByLength(*train_, seed, epoch, Plan().total_batch_size)
+          ? data::EpochOrderByLength(*train_, seed, epoch, options_.GlobalBatch(group_->size()))
           : data::EpochOrder(train_->rows(), seed, epoch);
   if (options_.drop_last) {
     const auto rows = static_cast<size_t>(MicroBatchRows(Plan()));
@@ -250,8 +249,13 @@ StepReport Trainer::Update(std::span<const int64_t> rows, int64_t first, Progres
   const Samples share = MyShare(rows, first);
   const auto mine = share.rows.size();
   const auto batch_size = static_cast<size_t>(options_.train_batch_size);
-  const std::string what = fmt::format("the gradients of update {}", state_.global_step + 1);
-  reducer_->Begin(TokensOf(share.rows), what, StepPatience());
+  comm::Patience patience;
+  std::string what;
+  if (!group_->alone()) {
+    patience = StepPatience();
+    what = fmt::format("the gradients of update {}", state_.global_step + 1);
+    reducer_->Begin(TokensOf(share.rows), what, patience);
+  }
   double loss_sum = 0;
   for (size_t begin = 0; begin < mine; begin += batch_size) {
     const size_t count = std::min(batch_size, mine - begin);
@@ -264,7 +268,7 @@ StepReport Trainer::Update(std::span<const int64_t> rows, int64_t first, Progres
   if (!group_->alone()) {
     const auto sums = group_->Sum({loss_sum, static_cast<double>(report.tokens), report.flops,
                                    observer_->StopRequested() ? 1.0 : 0.0},
-                                  what, StepPatience());
+                                  what, patience);
     loss_sum = sums[0];
     report.tokens = static_cast<int64_t>(sums[1]);
     report.flops = sums[2];
@@ -286,7 +290,7 @@ StepReport Trainer::Update(std::span<const int64_t> rows, int64_t first, Progres
   report.loss = loss_sum / terms;
   report.examples = update_rows;
   report.seconds = SecondsSince(start);
-  step_seconds_.push_back(report.seconds);
+  if (!group_->alone()) step_seconds_.push_back(report.seconds);
   const bool bad = !std::isfinite(report.loss) && options_.logging.nan_inf_filter;
   const double counted =
       bad ? state_.interval_loss / static_cast<double>(1 + state_.interval_steps) : report.loss;

@@ -162,7 +162,7 @@ class Trainer {
 
   const RunContext& ctx_;
   comm::Group* group_;
-  TrainOptions options_;
+  const TrainOptions options_;
   nn::Model* model_;
   const data::Features* train_;
   const data::Features* eval_;
