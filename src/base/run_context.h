@@ -1,6 +1,5 @@
 // The one object that says how to run: instruction set, threads, where to speak, when to stop. Made
-// once by cli/
-// (or a test), passed by reference, never global.
+// once by cli/ (or a test), passed by reference, never global.
 #pragma once
 
 #include <cstdint>

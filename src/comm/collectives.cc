@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "base/bf16.h"
 #include "base/error.h"
@@ -16,67 +17,33 @@ constexpr size_t kBroadcastWhole = 64 << 10;
 // Elements of a part of an all-reduce: whole cache lines, so that parts do not share one.
 constexpr int64_t kPartAlignment = 32;
 
-class AllGatherOperation final : public Operation {
- public:
-  AllGatherOperation(std::span<const std::byte> mine, std::span<std::byte> all,
-                     std::span<const size_t> sizes)
-      : mine_(mine), all_(all), sizes_(sizes.begin(), sizes.end()) {}
-
-  bool Advance(Wire* wire, int tag) override {
-    if (!started_) {
-      started_ = true;
-      size_t begin = 0;
-      for (int rank = 0; rank < wire->size(); ++rank) {
-        const size_t size = sizes_.empty() ? mine_.size() : sizes_[static_cast<size_t>(rank)];
-        const auto place = all_.subspan(begin, size);
-        begin += size;
-        if (rank == wire->rank()) {
-          HAGANE_CHECK(size == mine_.size(), "the sizes do not say what this rank gives");
-          if (size > 0 && place.data() != mine_.data())
-            std::memcpy(place.data(), mine_.data(), size);
-          continue;
-        }
-        messages_.Receive(wire, rank, tag, place);
-      }
-      for (int rank = 0; rank < wire->size(); ++rank) {
-        if (rank != wire->rank()) messages_.Send(wire, rank, tag, mine_);
-      }
-    }
-    return messages_.Done(wire);
+// Where the bytes of each rank go in what is gathered, one after the other. No `sizes`: all are of
+// `size`.
+std::vector<std::span<std::byte>> Places(std::span<std::byte> all, std::span<const size_t> sizes,
+                                         size_t size, int ranks) {
+  std::vector<std::span<std::byte>> places;
+  size_t begin = 0;
+  for (int rank = 0; rank < ranks; ++rank) {
+    places.push_back(all.subspan(begin, sizes.empty() ? size : sizes[static_cast<size_t>(rank)]));
+    begin += places.back().size();
   }
+  return places;
+}
 
-  std::vector<int> Missing() const override { return messages_.Missing(); }
-
- private:
-  const std::span<const std::byte> mine_;
-  const std::span<std::byte> all_;
-  const std::vector<size_t> sizes_;
-  bool started_ = false;
-  MessageSet messages_;
-};
-
+// At one rank, or at all of them.
 class GatherOperation final : public Operation {
  public:
   GatherOperation(std::span<const std::byte> mine, std::span<std::byte> all,
-                  std::span<const size_t> sizes, int root)
+                  std::span<const size_t> sizes, std::optional<int> root)
       : mine_(mine), all_(all), sizes_(sizes.begin(), sizes.end()), root_(root) {}
 
   bool Advance(Wire* wire, int tag) override {
     if (!started_) {
       started_ = true;
-      if (wire->rank() != root_) {
-        messages_.Send(wire, root_, tag, mine_);
-      } else {
-        size_t begin = 0;
-        for (int rank = 0; rank < wire->size(); ++rank) {
-          const auto place = all_.subspan(begin, sizes_[static_cast<size_t>(rank)]);
-          begin += place.size();
-          if (rank != root_) {
-            messages_.Receive(wire, rank, tag, place);
-          } else if (!mine_.empty()) {
-            std::memcpy(place.data(), mine_.data(), mine_.size());
-          }
-        }
+      const auto gathers = [&](int rank) { return !root_ || *root_ == rank; };
+      if (gathers(wire->rank())) Receive(wire, tag);
+      for (int rank = 0; rank < wire->size(); ++rank) {
+        if (rank != wire->rank() && gathers(rank)) messages_.Send(wire, rank, tag, mine_);
       }
     }
     return messages_.Done(wire);
@@ -85,10 +52,23 @@ class GatherOperation final : public Operation {
   std::vector<int> Missing() const override { return messages_.Missing(); }
 
  private:
+  void Receive(Wire* wire, int tag) {
+    const auto places = Places(all_, sizes_, mine_.size(), wire->size());
+    for (int rank = 0; rank < wire->size(); ++rank) {
+      const std::span<std::byte> place = places[static_cast<size_t>(rank)];
+      if (rank != wire->rank()) {
+        messages_.Receive(wire, rank, tag, place);
+        continue;
+      }
+      HAGANE_CHECK(place.size() == mine_.size(), "the sizes do not say what this rank gives");
+      if (!mine_.empty()) std::memcpy(place.data(), mine_.data(), mine_.size());
+    }
+  }
+
   const std::span<const std::byte> mine_;
   const std::span<std::byte> all_;
   const std::vector<size_t> sizes_;
-  const int root_;
+  const std::optional<int> root_;
   bool started_ = false;
   MessageSet messages_;
 };
@@ -167,13 +147,16 @@ class AllReduceOperation final : public Operation {
       ranks_ = wire->size();
       part_ = PartSize(std::ssize(values_), ranks_);
       outgoing_ = Outgoing();
-      SendParts(wire, tag);
+      Exchange(
+          wire, tag, [&](int peer) { return Bytes(Incoming(peer), Count(rank_)); },
+          [&](int peer) { return Part(peer); });
       round_ = 1;
     }
     if (!messages_.Done(wire)) return false;
     if (round_ == 1) {
       SumMyPart();
-      HandOn(wire, tag + 1);
+      Exchange(
+          wire, tag + 1, [&](int peer) { return Part(peer); }, [&](int) { return Part(rank_); });
       round_ = 2;
       if (!messages_.Done(wire)) return false;
     }
@@ -204,18 +187,22 @@ class AllReduceOperation final : public Operation {
     return std::as_writable_bytes(std::span(data, static_cast<size_t>(count)));
   }
 
-  void SendParts(Wire* wire, int tag) {
-    // Starting after the own rank, so that not all begin with the same one.
+  // `incoming(peer)` from each other rank and `outgoing(peer)` to it. Beginning with the neighbour,
+  // so that not all begin with the same one.
+  template <class Incoming, class Outgoing>
+  void Exchange(Wire* wire, int tag, Incoming incoming, Outgoing outgoing) {
     for (int step = 1; step < ranks_; ++step) {
       const int peer = (rank_ + ranks_ - step) % ranks_;
-      if (Count(rank_) > 0) messages_.Receive(wire, peer, tag, Bytes(Incoming(peer), Count(rank_)));
+      if (const auto bytes = incoming(peer); !bytes.empty())
+        messages_.Receive(wire, peer, tag, bytes);
     }
     for (int step = 1; step < ranks_; ++step) {
       const int peer = (rank_ + step) % ranks_;
-      if (Count(peer) > 0)
-        messages_.Send(wire, peer, tag, Bytes(outgoing_ + Begin(peer), Count(peer)));
+      if (const auto bytes = outgoing(peer); !bytes.empty()) messages_.Send(wire, peer, tag, bytes);
     }
   }
+
+  std::span<std::byte> Part(int rank) const { return Bytes(outgoing_ + Begin(rank), Count(rank)); }
 
   void SumMyPart() {
     const int64_t count = Count(rank_);
@@ -243,19 +230,6 @@ class AllReduceOperation final : public Operation {
     }
   }
 
-  void HandOn(Wire* wire, int tag) {
-    for (int step = 1; step < ranks_; ++step) {
-      const int peer = (rank_ + ranks_ - step) % ranks_;
-      if (Count(peer) > 0)
-        messages_.Receive(wire, peer, tag, Bytes(outgoing_ + Begin(peer), Count(peer)));
-    }
-    for (int step = 1; step < ranks_; ++step) {
-      const int peer = (rank_ + step) % ranks_;
-      if (Count(rank_) > 0)
-        messages_.Send(wire, peer, tag, Bytes(outgoing_ + Begin(rank_), Count(rank_)));
-    }
-  }
-
   void TakeResult() {
     if constexpr (!std::is_same_v<T, float>) {
       kernels::ToFloat32(ctx_, std::ssize(values_), outgoing_, values_.data());
@@ -275,12 +249,12 @@ class AllReduceOperation final : public Operation {
 }  // namespace
 
 std::unique_ptr<Operation> AllGather(std::span<const std::byte> mine, std::span<std::byte> all) {
-  return std::make_unique<AllGatherOperation>(mine, all, std::span<const size_t>());
+  return AllGather(mine, all, {});
 }
 
 std::unique_ptr<Operation> AllGather(std::span<const std::byte> mine, std::span<std::byte> all,
                                      std::span<const size_t> sizes) {
-  return std::make_unique<AllGatherOperation>(mine, all, sizes);
+  return std::make_unique<GatherOperation>(mine, all, sizes, std::nullopt);
 }
 
 std::unique_ptr<Operation> Gather(std::span<const std::byte> mine, std::span<std::byte> all,

@@ -214,9 +214,7 @@ std::vector<int32_t> Trainer::TokensOf(std::span<const int64_t> rows) const {
 comm::Patience Trainer::StepPatience() const {
   // Until the pace is known; and a step may be longer than the others.
   if (step_seconds_.size() < 3) return {};
-  std::vector<double> seconds(
-      step_seconds_.end() - std::min<std::ptrdiff_t>(std::ssize(step_seconds_), 100),
-      step_seconds_.end());
+  std::vector<double> seconds(step_seconds_.begin(), step_seconds_.end());
   std::nth_element(seconds.begin(), seconds.begin() + std::ssize(seconds) / 2, seconds.end());
   return {std::max(10.0, std::min(60.0, 5 * seconds[seconds.size() / 2]))};
 }

@@ -28,6 +28,9 @@ double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+// Updates that the waiting for other ranks is measured by.
+constexpr size_t kPaceSteps = 100;
+
 // Finding the rows behind an update that is not finite takes longer than the update.
 constexpr int64_t kSkipsExplained = 5;
 
@@ -290,7 +293,10 @@ StepReport Trainer::Update(std::span<const int64_t> rows, int64_t first, Progres
   report.loss = loss_sum / terms;
   report.examples = update_rows;
   report.seconds = SecondsSince(start);
-  if (!group_->alone()) step_seconds_.push_back(report.seconds);
+  if (!group_->alone()) {
+    step_seconds_.push_back(report.seconds);
+    if (step_seconds_.size() > kPaceSteps) step_seconds_.pop_front();
+  }
   const bool bad = !std::isfinite(report.loss) && options_.logging.nan_inf_filter;
   const double counted =
       bad ? state_.interval_loss / static_cast<double>(1 + state_.interval_steps) : report.loss;

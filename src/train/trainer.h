@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -173,7 +174,7 @@ class Trainer {
   TrainerState state_;
   std::optional<TrainerState> unsaved_;  // at the end of training, where no checkpoint holds it
   bool stop_agreed_ = false;             // in a group: a rank was asked to stop, and all know
-  std::vector<double> step_seconds_;     // the latest updates, for StepPatience
+  std::deque<double> step_seconds_;      // the latest updates, for StepPatience
   std::unique_ptr<Optimizer> optimizer_;
   int64_t saved_step_ = -1;  // of the newest whole checkpoint, and where it is
   std::filesystem::path last_saved_;
