@@ -24,10 +24,7 @@ RunContext OneThread() {
 template <class Body>
 void ForEachGroup(int ranks, Body body) {
   ThreadNetwork network(ranks);
-  RunRanks(&network, [&](int rank) {
-    Group group([&] { return std::make_unique<ThreadWire>(&network, rank); }, kDeadlines);
-    body(&group);
-  });
+  RunGroups(&network, kDeadlines, body);
 }
 
 class CollectivesTest : public testing::TestWithParam<int> {};
@@ -88,17 +85,17 @@ TEST_P(CollectivesTest, AllReduceSendsNoMoreThanTheBound) {
   const int64_t size = 32 * 840;  // divides into whole parts for 1 to 8 ranks
   ThreadNetwork network(ranks);
   int64_t before = 0, after = 0;
-  RunRanks(&network, [&](int rank) {
-    Group group([&] { return std::make_unique<ThreadWire>(&network, rank); }, kDeadlines);
+  RunGroups(&network, kDeadlines, [&](Group* group) {
+    const int rank = group->rank();
     std::vector<float> values(static_cast<size_t>(size), 1.0f);
     AlignedBuffer<std::byte> scratch(AllReduceScratch(size, WireType::kFloat32, ranks));
-    group.Barrier("start");
+    group->Barrier("start");
     if (rank == 0) before = network.bytes();
-    group.Barrier("count");
-    group.engine()->Run(AllReduce(OneThread(), values, WireType::kFloat32, scratch.span()), "sums",
-                        10);
+    group->Barrier("count");
+    group->engine()->Run(AllReduce(OneThread(), values, WireType::kFloat32, scratch.span()), "sums",
+                         10);
     if (rank == 0) after = network.bytes();
-    group.Barrier("end");
+    group->Barrier("end");
   });
   // Of all ranks together; the barriers send a byte for each pair.
   const int64_t bound = 2 * (ranks - 1) * size * static_cast<int64_t>(sizeof(float));

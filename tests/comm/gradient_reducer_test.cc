@@ -49,12 +49,12 @@ TEST_P(GradientReducerTest, SumsWhatAllRanksAddedInEveryUpdate) {
     for (size_t i = 0; i < sums.size(); ++i) sums[i] += values[i];
   }
 
-  RunRanks(&network, [&](int rank) {
+  RunGroups(&network, {20, 10, 0.2}, [&](Group* group) {
+    const int rank = group->rank();
     RunContext ctx;
     ctx.threads = 1;
-    Group group([&] { return std::make_unique<ThreadWire>(&network, rank); }, {20, 10, 0.2});
     std::vector<float> grads(static_cast<size_t>(kSize));
-    GradientReducer reducer(ctx, &group, WireType::kFloat32, grads.data(), kSize, kTable);
+    GradientReducer reducer(ctx, group, WireType::kFloat32, grads.data(), kSize, kTable);
     for (int update = 0; update < 2; ++update) {
       const std::vector<float> mine = gradients(rank);
       std::copy(mine.begin(), mine.end(), grads.begin());
@@ -76,12 +76,11 @@ TEST_P(GradientReducerTest, SumsWhatAllRanksAddedInEveryUpdate) {
 TEST(GradientReducerTest, SendsOnlyTheRowsThatAreUsed) {
   ThreadNetwork network(2);
   constexpr int64_t kLargeRows = 30000;
-  RunRanks(&network, [&](int rank) {
+  RunGroups(&network, {20, 10, 0.2}, [&](Group* group) {
     RunContext ctx;
     ctx.threads = 1;
-    Group group([&] { return std::make_unique<ThreadWire>(&network, rank); }, {20, 10, 0.2});
     std::vector<float> grads(static_cast<size_t>(kLargeRows * kWidth), 0.0f);
-    GradientReducer reducer(ctx, &group, WireType::kFloat32, grads.data(), std::ssize(grads),
+    GradientReducer reducer(ctx, group, WireType::kFloat32, grads.data(), std::ssize(grads),
                             {0, kLargeRows, kWidth});
     const std::vector<int32_t> ids{3, 29999};
     reducer.Begin(ids, "gradients", Patience{15});

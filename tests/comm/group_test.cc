@@ -35,22 +35,22 @@ TEST(GroupTest, RanksOfOneHostAreNumberedOnIt) {
 TEST(GroupTest, ASilentRankEndsTheWaitOfAllOthersByName) {
   ThreadNetwork network(3);
   std::atomic<int> lost{0};
-  RunRanks(&network, [&](int rank) {
-    Group group([&] { return std::make_unique<ThreadWire>(&network, rank); }, {20, 0.6, 0.1});
+  RunGroups(&network, {20, 0.6, 0.1}, [&](Group* group) {
+    const int rank = group->rank();
     if (rank == 2) {
       network.Silence(2);
       try {
-        group.Barrier("nobody hears it");
+        group->Barrier("nobody hears it");
       } catch (const PeerLost&) {
       }
       return;
     }
     try {
-      group.Barrier("the gradients of update 12", kWhileAlive);
+      group->Barrier("the gradients of update 12", kWhileAlive);
     } catch (const PeerLost& error) {
       ++lost;
       const std::string text = error.what();
-      EXPECT_NE(text.find("rank 2 on " + group.member(2).host), std::string::npos) << text;
+      EXPECT_NE(text.find("rank 2 on " + group->member(2).host), std::string::npos) << text;
       EXPECT_NE(text.find("waiting for the gradients of update 12"), std::string::npos) << text;
     }
   });
@@ -60,14 +60,14 @@ TEST(GroupTest, ASilentRankEndsTheWaitOfAllOthersByName) {
 TEST(GroupTest, ARankThatIsAliveButDoesNotAnswerHasADeadline) {
   ThreadNetwork network(2);
   std::atomic<bool> late{false};
-  RunRanks(&network, [&](int rank) {
-    Group group([&] { return std::make_unique<ThreadWire>(&network, rank); }, {20, 5, 0.1});
+  RunGroups(&network, {20, 5, 0.1}, [&](Group* group) {
+    const int rank = group->rank();
     if (rank == 1) {
       while (!late) std::this_thread::sleep_for(std::chrono::milliseconds(10));
       return;
     }
     try {
-      group.Barrier("the answers", Patience{0.5});
+      group->Barrier("the answers", Patience{0.5});
       ADD_FAILURE() << "rank 1 was never there";
     } catch (const PeerLost& error) {
       const std::string text = error.what();
@@ -80,11 +80,11 @@ TEST(GroupTest, ARankThatIsAliveButDoesNotAnswerHasADeadline) {
 
 TEST(GroupTest, WhileARankWorksAloneTheOthersWaitOnItsSignOfLife) {
   ThreadNetwork network(2);
-  RunRanks(&network, [&](int rank) {
-    Group group([&] { return std::make_unique<ThreadWire>(&network, rank); }, {20, 0.5, 0.05});
+  RunGroups(&network, {20, 0.5, 0.05}, [&](Group* group) {
+    const int rank = group->rank();
     // Three times the silence that would end the wait, if there were silence.
     if (rank == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1500));
-    EXPECT_NO_THROW(group.Barrier("tokenising", kWhileAlive));
+    EXPECT_NO_THROW(group->Barrier("tokenising", kWhileAlive));
   });
 }
 

@@ -13,6 +13,7 @@
 #include <tuple>
 #include <vector>
 
+#include "comm/group.h"
 #include "comm/wire.h"
 
 namespace hagane::comm {
@@ -113,6 +114,15 @@ void RunRanks(ThreadNetwork* network, Body body) {
     threads.emplace_back([=] { body(rank); });
   }
   for (std::thread& thread : threads) thread.join();
+}
+
+// The same, with the rank's group.
+template <class Body>
+void RunGroups(ThreadNetwork* network, const Deadlines& deadlines, Body body) {
+  RunRanks(network, [=](int rank) {
+    Group group([=] { return std::make_unique<ThreadWire>(network, rank); }, deadlines);
+    body(&group);
+  });
 }
 
 }  // namespace hagane::comm

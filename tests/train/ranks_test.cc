@@ -4,46 +4,15 @@
 
 #include <cmath>
 #include <filesystem>
-#include <random>
 
 #include "base/error.h"
 #include "tests/comm/thread_wire.h"
-#include "tests/nn/small_models.h"
-#include "train/trainer.h"
+#include "tests/train/trainer_fixture.h"
 
 namespace hagane::train {
 namespace {
 
-using nn::SmallModel;
-using nn::TestContext;
-
-data::Features SomeRows(int64_t rows, uint32_t seed = 3) {
-  data::Features features;
-  features.row_start.push_back(0);
-  features.has_labels = true;
-  std::mt19937 engine(seed);
-  for (int64_t row = 0; row < rows; ++row) {
-    const auto length = static_cast<size_t>(3 + engine() % 7);
-    for (size_t t = 0; t < length; ++t) {
-      features.ids.push_back(static_cast<int32_t>(2 + engine() % 48));
-    }
-    features.class_labels.push_back(features.ids[features.ids.size() - length] < 26 ? 0 : 1);
-    features.row_start.push_back(static_cast<int64_t>(features.ids.size()));
-  }
-  features.segments.assign(features.ids.size(), 0);
-  return features;
-}
-
-struct Recorder : TrainObserver {
-  std::vector<double> losses;
-  std::vector<int64_t> tokens;
-  int64_t stop_after = -1;
-  void OnStep(const StepReport& report) override {
-    losses.push_back(report.loss);
-    tokens.push_back(report.tokens);
-  }
-  bool StopRequested() override { return stop_after >= 0 && std::ssize(losses) >= stop_after; }
-};
+constexpr comm::Deadlines kDeadlines{20, 15, 0.2};
 
 struct Outcome {
   std::vector<double> losses;
@@ -53,40 +22,29 @@ struct Outcome {
   bool interrupted = false;
 };
 
-class RanksTest : public testing::Test {
+class RanksTest : public TrainerTest {
  protected:
   void SetUp() override {
-    folder_ =
-        std::filesystem::path(testing::TempDir()) /
-        ("ranks_" + std::string(testing::UnitTest::GetInstance()->current_test_info()->name()));
-    std::filesystem::remove_all(folder_);
-    std::filesystem::create_directories(folder_);
-    options_.output_dir = folder_;
+    TrainerTest::SetUp();
     options_.train_batch_size = 4;
     options_.eval_batch_size = 3;
     options_.global_batch = 12;
-    options_.optimizer.learning_rate = 1e-3;
-    options_.save.strategy = Interval::kNo;
     options_.num_train_epochs = 2;
   }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
 
   // What rank 0 sees. `stops`: the rank that is asked to stop after three updates, or -1.
   Outcome Run(int ranks, int stops = -1) {
     Outcome outcome;
     std::vector<Metrics> metrics(static_cast<size_t>(ranks));  // loss and accuracy of each
     comm::ThreadNetwork network(ranks);
-    comm::RunRanks(&network, [&](int rank) {
-      comm::Group group([&] { return std::make_unique<comm::ThreadWire>(&network, rank); },
-                        {20, 15, 0.2});
-      RunContext ctx = TestContext();
-      ctx.threads = 1;
-      auto model = SmallModel(ctx, "bert", model_options_);
+    comm::RunGroups(&network, kDeadlines, [&](comm::Group* group) {
+      const int rank = group->rank();
+      const RunContext ctx = nn::TestContext(1);
+      const auto model = nn::SmallModel(ctx, "bert", {});
       Recorder recorder;
       if (rank == stops) recorder.stop_after = 3;
-      Trainer trainer(
-          ctx, &group, options_, model.get(), &train_, &evaluation_,
-          LabelMetrics(data::MetricSet::kAccuracy), [](const std::filesystem::path&) {}, &recorder);
+      Trainer trainer(ctx, group, options_, model.get(), &train_, &evaluation_,
+                      LabelMetrics(data::MetricSet::kAccuracy), save_model_files_, &recorder);
       const TrainResult result = trainer.Train();
       EXPECT_EQ(result.interrupted, stops >= 0) << "rank " << rank;
       EvaluationResult evaluation;
@@ -95,8 +53,10 @@ class RanksTest : public testing::Test {
         metrics[static_cast<size_t>(rank)] = {evaluation.metrics[0], evaluation.metrics[1]};
       }
       if (rank != 0) return;
-      outcome.losses = recorder.losses;
-      outcome.tokens = recorder.tokens;
+      for (const StepReport& step : recorder.steps) {
+        outcome.losses.push_back(step.loss);
+        outcome.tokens.push_back(step.tokens);
+      }
       outcome.evaluation = evaluation;
       outcome.interrupted = result.interrupted;
       const nn::ParameterSet& parameters = model->parameters();
@@ -106,11 +66,8 @@ class RanksTest : public testing::Test {
     return outcome;
   }
 
-  nn::ModelOptions model_options_;
-  TrainOptions options_;
-  std::filesystem::path folder_;
-  const data::Features train_ = SomeRows(50);  // 12, 12, 12, 12, 2: some ranks get no row
-  const data::Features evaluation_ = SomeRows(19, 5);
+  const data::Features train_ = SmallFeatures(50);  // 12, 12, 12, 12, 2: some ranks get no row
+  const data::Features evaluation_ = SmallFeatures(19, 5);
 };
 
 void ExpectSame(const Outcome& a, const Outcome& b, double tolerance) {
@@ -189,17 +146,13 @@ TEST_F(RanksTest, AStopOfAnyRankStopsAllAndAnotherNumberOfRanksGoesOn) {
 TEST_F(RanksTest, ARankWithOtherDataIsNamed) {
   comm::ThreadNetwork network(2);
   std::atomic<int> errors{0};
-  comm::RunRanks(&network, [&](int rank) {
-    comm::Group group([&] { return std::make_unique<comm::ThreadWire>(&network, rank); },
-                      {20, 15, 0.2});
-    RunContext ctx = TestContext();
-    ctx.threads = 1;
-    auto model = SmallModel(ctx, "bert", model_options_);
-    const data::Features data = SomeRows(50, rank == 0 ? 3 : 4);
+  comm::RunGroups(&network, kDeadlines, [&](comm::Group* group) {
+    const RunContext ctx = nn::TestContext(1);
+    const auto model = nn::SmallModel(ctx, "bert", {});
+    const data::Features data = SmallFeatures(50, group->leads() ? 3 : 4);
     Recorder recorder;
-    Trainer trainer(
-        ctx, &group, options_, model.get(), &data, nullptr,
-        LabelMetrics(data::MetricSet::kAccuracy), [](const std::filesystem::path&) {}, &recorder);
+    Trainer trainer(ctx, group, options_, model.get(), &data, nullptr,
+                    LabelMetrics(data::MetricSet::kAccuracy), save_model_files_, &recorder);
     try {
       trainer.Train();
     } catch (const Error& error) {

@@ -16,11 +16,11 @@
 namespace hagane::train {
 
 // Rows of lengths 3..9; the label is decided by the first token.
-inline data::Features SmallFeatures(int64_t rows) {
+inline data::Features SmallFeatures(int64_t rows, uint32_t seed = 3) {
   data::Features features;
   features.row_start.push_back(0);
   features.has_labels = true;
-  std::mt19937 engine(3);
+  std::mt19937 engine(seed);
   for (int64_t row = 0; row < rows; ++row) {
     const auto length = static_cast<int>(3 + engine() % 7);
     for (int t = 0; t < length; ++t) {
