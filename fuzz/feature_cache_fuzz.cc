@@ -11,6 +11,7 @@
 #include "data/qa_answers.h"
 #include "fuzz/input.h"
 #include "io/atomic_write.h"
+#include "tests/data/one_word_vocabulary.h"
 #include "text/wordpiece.h"
 
 namespace {
@@ -24,14 +25,7 @@ constexpr data::FeatureKey kKey{1, 2};
 struct Fixture {
   fuzz::Folder folder;
   std::string begin;  // of a right file
-  text::WordPieceTokenizer tokenizer{[] {
-    text::TokenizerSpec spec;
-    int32_t id = 0;
-    for (const char* token : {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "a"})
-      spec.vocabulary.Add(token, id++);
-    spec.post = {.cls_id = 2, .sep_id = 3};
-    return spec;
-  }()};
+  text::WordPieceTokenizer tokenizer{data::OneWordVocabulary()};
   data::TextSplit split;
   data::LabelSpec labels;
   data::QaDataset dataset;

@@ -36,6 +36,17 @@ inline Error UsageError(const std::string& message, std::string hint = "") {
   return Error(message, std::move(hint), ErrorKind::kUsage);
 }
 
+// action(); an Error of it without a hint gets this one: for callers that know what a file was for.
+template <class Action>
+auto WithHint(const std::string& hint, Action action) {
+  try {
+    return action();
+  } catch (const Error& error) {
+    if (!error.hint().empty()) throw;
+    throw Error(error.what(), hint, error.kind());
+  }
+}
+
 [[noreturn]] void CheckFailed(const char* file, int line, const char* condition,
                               std::string_view detail);
 

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/hints.h"
+#include "base/error.h"
 #include "cli/run_sources.h"
 #include "cli/stop_signals.h"
 #include "cli/version.h"

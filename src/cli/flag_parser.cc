@@ -10,7 +10,6 @@
 #include <set>
 
 #include "base/error.h"
-#include "cli/hints.h"
 #include "data/nearest.h"
 #include "io/json.h"
 

@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "cli/console.h"
 #include "cli/flag_values.h"
-#include "cli/hints.h"
 #include "cli/model_config.h"
 #include "cli/predictions.h"
 #include "data/nearest.h"

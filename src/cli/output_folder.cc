@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "base/error.h"
-#include "cli/hints.h"
 #include "data/interrupted.h"
 #include "io/atomic_write.h"
 #include "io/checkpoint.h"

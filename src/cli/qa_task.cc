@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "cli/console.h"
 #include "cli/flag_values.h"
-#include "cli/hints.h"
 #include "cli/qa_files.h"
 #include "data/squad_metrics.h"
 #include "io/atomic_write.h"

@@ -8,7 +8,6 @@
 #include "cli/commands.h"
 #include "cli/flag_parser.h"
 #include "cli/help.h"
-#include "cli/hints.h"
 #include "cli/reference_check.h"
 
 namespace hagane::cli {

@@ -24,12 +24,7 @@ constexpr char kProbabilitiesForm[] =
     "--na_prob_file is a JSON object {\"id\": probability that there is no answer, ...}";
 
 Json ReadObject(const std::filesystem::path& path, const char* form) {
-  Json object;
-  try {
-    object = io::ReadJsonFile(path, kLimits);
-  } catch (const Error& error) {
-    throw Error(error.what(), error.hint().empty() ? form : error.hint(), error.kind());
-  }
+  const Json object = WithHint(form, [&] { return io::ReadJsonFile(path, kLimits); });
   if (!object.is_object()) throw Error(fmt::format("{} is no JSON object", path.string()), form);
   return object;
 }

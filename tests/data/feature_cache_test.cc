@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "tests/data/one_word_vocabulary.h"
 #include "tests/data/test_files.h"
 #include "text/wordpiece.h"
 
@@ -11,15 +12,6 @@ namespace hagane::data {
 namespace {
 
 constexpr FeatureKey kKey{1, 2};
-
-text::TokenizerSpec Spec() {
-  text::TokenizerSpec spec;
-  int32_t id = 0;
-  for (const char* token : {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "a"})
-    spec.vocabulary.Add(token, id++);
-  spec.post = {.cls_id = 2, .sep_id = 3};
-  return spec;
-}
 
 class ForgedFeatures : public ::testing::Test {
  protected:
@@ -63,7 +55,7 @@ class ForgedFeatures : public ::testing::Test {
   TemporaryFolder folder_;
   std::filesystem::path file_ = folder_.path() / "cache";
   KeptLog log_;
-  text::WordPieceTokenizer tokenizer_{Spec()};
+  text::WordPieceTokenizer tokenizer_{OneWordVocabulary()};
   TextSplit split_;
   LabelSpec labels_;
   Features features_;
