@@ -18,7 +18,8 @@ std::pair<int, int> TruncateLongestFirst(int a, int b, int budget) {
 }
 
 Tokenizer::Tokenizer(const TokenizerSpec& spec)
-    : vocab_size_(spec.vocabulary.end_id()),
+    // tokenizer.json's template names ids of its own, which the vocabulary need not have.
+    : vocab_size_(std::max({spec.vocabulary.end_id(), spec.post.cls_id + 1, spec.post.sep_id + 1})),
       pad_id_(spec.pad_id),
       cls_id_(spec.post.cls_id),
       sep_id_(spec.post.sep_id),

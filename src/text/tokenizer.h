@@ -55,7 +55,8 @@ class Tokenizer {
   // Number of special tokens the template adds to a single text / a pair.
   int special_tokens(bool pair) const;
 
-  int32_t vocab_size() const { return vocab_size_; }  // highest id + 1, added tokens included
+  // Highest id + 1, those of added tokens and of the template included.
+  int32_t vocab_size() const { return vocab_size_; }
   int32_t pad_id() const { return pad_id_; }
   int32_t cls_id() const { return cls_id_; }  // first token of the template
   int32_t sep_id() const { return sep_id_; }

@@ -134,6 +134,15 @@ TEST_F(LoadTest, KnowsItsSpecialIdsAndItsFiles) {
                                                 folder_.path() / "vocab.txt"}));
 }
 
+// As in the reference; whether the model has such a row is checked with the ids of the texts.
+TEST_F(LoadTest, TheTemplateMayNameAnIdThatTheVocabularyHasNot) {
+  Json json = SmallTokenizerJson();
+  json["post_processor"]["sep"][1] = 28;
+  folder_.Write("tokenizer.json", json.dump());
+  EXPECT_EQ(Ids("a"), (std::vector<int32_t>{2, 5, 28}));
+  EXPECT_EQ(Load(folder_.path(), "bert")->vocab_size(), 29);
+}
+
 TEST_F(LoadTest, MPNetHasTwoSeparatorsAndTypes) {
   folder_.Write("vocab.txt", Lines({"<s>", "<pad>", "</s>", "[UNK]", "<mask>", "a"}));
   const std::string_view second = "a";
