@@ -48,10 +48,12 @@ TEST(ByteAlphabet, IsPrintableAndDistinct) {
   }
 }
 
+using Json = nlohmann::ordered_json;
+
 class ByteLevelBpeTest : public testing::Test {
  protected:
   ByteLevelBpeTest() {
-    nlohmann::ordered_json vocabulary;
+    Json vocabulary;
     const auto add = [&](const std::string& token) {
       vocabulary[token] = tokens_.size();
       tokens_.push_back(token);
@@ -134,6 +136,78 @@ TEST_F(ByteLevelBpeTest, DamagedMergesAreNamedByFileAndLine) {
   EXPECT_EQ(LoadError(folder_.path(), "roberta"),
             (folder_.path() / "merges.txt").string() +
                 ":3: the merge of 'lo' and 'lo' needs 'lolo', which is not in the vocabulary");
+}
+
+// The same vocabulary and merges as tokenizer.json has them.
+class ByteLevelBpeJsonTest : public ByteLevelBpeTest {
+ protected:
+  ByteLevelBpeJsonTest() {
+    for (const char* name : {"vocab.json", "merges.txt"}) {
+      std::filesystem::remove(folder_.path() / name);
+    }
+    json_ = Json::parse(R"({
+      "added_tokens": [{"id": 4, "content": "<mask>", "single_word": false, "lstrip": true,
+                        "rstrip": false, "normalized": false, "special": true}],
+      "normalizer": null,
+      "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true},
+      "post_processor": {"type": "RobertaProcessing", "sep": ["</s>", 2], "cls": ["<s>", 0],
+                         "trim_offsets": true, "add_prefix_space": false},
+      "model": {"type": "BPE", "dropout": null, "unk_token": null, "fuse_unk": false,
+                "merges": ["l o", "Ġ lo", ["lo", "w"], ["Ġlo", "w"], "Ã ©"]}
+    })");
+    for (size_t i = 0; i < tokens_.size(); ++i) json_["model"]["vocab"][tokens_[i]] = i;
+  }
+  std::string RunJson(const std::string& text, const std::string& config = "{}") {
+    folder_.Write("tokenizer.json", json_.dump());
+    return Run(text, config);
+  }
+  std::string JsonError() {
+    folder_.Write("tokenizer.json", json_.dump());
+    folder_.Write("tokenizer_config.json", "{}");
+    const std::string file = (folder_.path() / "tokenizer.json").string();
+    const std::string error = LoadError(folder_.path(), "roberta");
+    return error.starts_with(file) ? error.substr(file.size()) : error;
+  }
+  Json json_;
+};
+
+TEST_F(ByteLevelBpeJsonTest, ReadsMergesOfBothForms) {
+  EXPECT_EQ(RunJson("low low lo é"), "low(0,3) Ġlow(4,7) Ġlo(8,10) Ġ(11,11) Ã©(11,12)");
+  EXPECT_EQ(RunJson("lo <mask>"), "lo(0,2) <mask>(3,9)");
+  EXPECT_EQ(RunJson("low low", R"({"trim_offsets": false})"), "low(0,3) Ġlow(3,7)");
+}
+
+TEST_F(ByteLevelBpeJsonTest, WithoutAClassTheFileItselfDecides) {
+  json_["pre_tokenizer"]["add_prefix_space"] = true;
+  json_["post_processor"]["trim_offsets"] = false;
+  folder_.Write("tokenizer.json", json_.dump());
+  const Tokens tokens = Load(folder_.path(), "")->Tokenize("low low", true);
+  EXPECT_EQ(tokens.offsets, (std::vector<Offset>{{0, 3}, {3, 7}}));
+  EXPECT_EQ(tokens_[static_cast<size_t>(tokens.ids[0])], "Ġlow");
+}
+
+TEST_F(ByteLevelBpeJsonTest, DamagedMergesAreNamedByTheirPlace) {
+  Json& merges = json_["model"]["merges"];
+  for (const Json& wrong : {Json("l o w"), Json("low"), Json(3), Json{"l"}, Json{"l", 1}}) {
+    merges = {"l o", wrong};
+    EXPECT_EQ(JsonError(), ": merge 2 must be two tokens") << wrong;
+  }
+  merges = {"lo lo"};
+  EXPECT_EQ(JsonError(),
+            ": merge 1: the merge of 'lo' and 'lo' needs 'lolo', which is not in the vocabulary");
+  merges = "l o";
+  EXPECT_EQ(JsonError(), ": \"merges\" must be a list");
+}
+
+TEST_F(ByteLevelBpeJsonTest, RefusesWhatItDoesNotDo) {
+  json_["normalizer"] = {{"type", "NFC"}};
+  EXPECT_EQ(JsonError(), ": normalizer \"NFC\" is not known");
+  json_["normalizer"] = nullptr;
+  json_["pre_tokenizer"] = {{"type", "BertPreTokenizer"}};
+  EXPECT_EQ(JsonError(), ": pre_tokenizer \"BertPreTokenizer\" is not known");
+  json_["pre_tokenizer"] = {{"type", "ByteLevel"}};
+  json_["model"]["dropout"] = 0.1;
+  EXPECT_EQ(JsonError(), ": \"dropout\" of the model is not supported");
 }
 
 }  // namespace
