@@ -16,8 +16,11 @@
 namespace hagane {
 
 // The sanitizers' own memory hides everybody else's.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)  // GCC
 inline constexpr bool kMemoryIsMeasurable = false;
+#elif defined(__has_feature)  // clang
+inline constexpr bool kMemoryIsMeasurable =
+    !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer);
 #else
 inline constexpr bool kMemoryIsMeasurable = true;
 #endif
