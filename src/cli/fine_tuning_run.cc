@@ -11,6 +11,7 @@
 #include "data/interrupted.h"
 #include "io/checkpoint.h"
 #include "io/json.h"
+#include "train/checkpoint.h"
 
 namespace hagane::cli {
 
@@ -148,10 +149,28 @@ void FineTuningRun::FindStart() {
   } else {
     options_.origin = std::move(origin);
   }
-  resume_from =
-      group_->FromLeader(resume_from, "rank 0 to find where training starts", comm::kWhileAlive);
+  constexpr char kWhat[] = "rank 0 to find where training starts";
+  resume_from = group_->FromLeader(resume_from, kWhat, comm::kWhileAlive);
   options_.resume_from.reset();
-  if (!resume_from.empty()) options_.resume_from = resume_from;
+  if (resume_from.empty()) return;
+  options_.resume_from = resume_from;
+  int64_t batch = group_->leads() ? BatchToGoOnWith() : 0;
+  group_->BroadcastFromLeader(std::as_writable_bytes(std::span(&batch, 1)), kWhat,
+                              comm::kWhileAlive);
+  options_.global_batch = batch;
+}
+
+int64_t FineTuningRun::BatchToGoOnWith() const {
+  const int64_t asked = options_.GlobalBatch(group_->size());
+  const int64_t batch = train::GlobalBatchToKeep(*options_.resume_from, options_).value_or(asked);
+  if (batch != asked) {
+    Say(fmt::format(
+        "an update stays {} rows, as in {}: the flags and {} process{} alone would make "
+        "it {}",
+        batch, options_.resume_from->filename().string(), group_->size(),
+        group_->alone() ? "" : "es", asked));
+  }
+  return batch;
 }
 
 nn::ModelOptions FineTuningRun::ModelOptionsOf(bool bf16) const {

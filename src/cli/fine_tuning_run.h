@@ -47,6 +47,8 @@ class FineTuningRun {
   void Together(const char* what, const std::function<void()>& body);
   // Where training starts, and what a later start will be compared with.
   void FindStart();
+  // Rows of an update of a run that is resumed; says where they are not what the flags make.
+  int64_t BatchToGoOnWith() const;
   nn::ModelOptions ModelOptionsOf(bool bf16) const;
   std::string ArchitectureName() const;
   void LoadWeights();

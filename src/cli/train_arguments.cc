@@ -151,6 +151,10 @@ train::TrainOptions MakeTrainOptions(const ParsedFlags& flags) {
     options.eval_batch_size = CountFrom(flags, "per_gpu_eval_batch_size");
   }
   options.accumulation = CountFrom(flags, "gradient_accumulation_steps");
+  for (const char* flag :
+       {"per_device_train_batch_size", "per_gpu_train_batch_size", "gradient_accumulation_steps"}) {
+    options.batch_asked = options.batch_asked || flags.given(flag);
+  }
   if (flags.given("global_train_batch_size")) {
     options.global_batch = CountFrom(flags, "global_train_batch_size");
   }

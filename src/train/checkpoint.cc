@@ -81,6 +81,15 @@ void CheckSchedule(const std::filesystem::path& folder, const TrainOptions& opti
               "another --output_dir");
 }
 
+std::optional<int64_t> GlobalBatchToKeep(const std::filesystem::path& folder,
+                                         const TrainOptions& options) {
+  const LoadedState loaded = ReadTrainerState(folder);
+  if (!loaded.has_hagane_part || options.global_batch) return std::nullopt;
+  const bool another =
+      options.batch_asked && options.BatchPerProcess() != loaded.state.batch_per_process;
+  return another ? std::nullopt : std::optional(loaded.state.global_batch);
+}
+
 CheckpointState StateOf(const nn::Model& model, const Optimizer* optimizer,
                         const TrainerState& trainer) {
   CheckpointState state;

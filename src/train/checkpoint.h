@@ -46,6 +46,12 @@ class NewCheckpoint {
   const TrainOptions& options_;
 };
 
+// The samples of an update that a run which goes on from `folder` takes over, so that another
+// number of processes changes only the split; nothing where the options ask for another batch
+// (Trainer refuses what contradicts the checkpoint) or the folder does not say its own.
+std::optional<int64_t> GlobalBatchToKeep(const std::filesystem::path& folder,
+                                         const TrainOptions& options);
+
 // Throws an Error that names what differs between the schedule in the folder's manifest and this
 // run's. A folder without one (the Trainer's, an earlier version's) fits.
 void CheckSchedule(const std::filesystem::path& folder, const TrainOptions& options,

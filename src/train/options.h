@@ -80,7 +80,8 @@ struct TrainOptions {
   int64_t train_batch_size = 8;  // per process
   int64_t eval_batch_size = 8;
   int64_t accumulation = 1;
-  std::optional<int64_t> global_batch;                  // see GlobalBatch
+  bool batch_asked = false;             // the two above are a person's choice, not defaults
+  std::optional<int64_t> global_batch;  // see GlobalBatch
   comm::WireType grad_wire = comm::WireType::kFloat32;  // between processes
   double num_train_epochs = 3.0;
   int64_t max_steps = -1;  // > 0 wins
@@ -94,10 +95,11 @@ struct TrainOptions {
   bool resume_despite_changes = false;               // of the schedule
   io::RunOrigin origin;                              // into every checkpoint
 
-  // Samples of an update over all `processes`.
+  // Samples of an update over all `processes`, and the share of each where none is given.
   int64_t GlobalBatch(int processes) const {
-    return global_batch.value_or(train_batch_size * accumulation * processes);
+    return global_batch.value_or(BatchPerProcess() * processes);
   }
+  int64_t BatchPerProcess() const { return train_batch_size * accumulation; }
 
   OptimizerOptions optimizer;
   ScheduleOptions schedule;

@@ -119,7 +119,9 @@ TrainPlan Trainer::Plan() const {
                                      "--dataloader_drop_last"
                                    : "give a training file with rows");
   }
-  plan.updates_per_epoch = (batches + plan.accumulation - 1) / plan.accumulation;
+  // A global batch need not be a multiple of the accumulation.
+  const int64_t used = options_.drop_last ? batches * rows : plan.examples;
+  plan.updates_per_epoch = (used + plan.total_batch_size - 1) / plan.total_batch_size;
   if (options_.max_steps > 0) {
     plan.max_steps = options_.max_steps;
     plan.num_epochs = (plan.max_steps + plan.updates_per_epoch - 1) / plan.updates_per_epoch;
@@ -159,7 +161,9 @@ void Trainer::Resume(Progress* progress) {
                     "asks for {}, {} and {}",
                     options_.resume_from->string(), loaded.state.seed, loaded.state.data_seed,
                     loaded.state.global_batch, options_.seed, data_seed, global_batch),
-        "repeat the flags of the first run, or start afresh in another --output_dir");
+        fmt::format("repeat the flags of the first run (--global_train_batch_size {} keeps its "
+                    "updates on any number of processes), or start afresh in another --output_dir",
+                    loaded.state.global_batch));
   }
   if (!options_.resume_despite_changes) {
     CheckSchedule(*options_.resume_from, options_, plan.max_steps);
@@ -449,6 +453,9 @@ TrainResult Trainer::Train() {
   state_.seed = options_.seed;
   state_.data_seed = options_.data_seed.value_or(options_.seed);
   state_.global_batch = plan.total_batch_size;
+  if (options_.batch_asked || state_.batch_per_process == 0) {
+    state_.batch_per_process = options_.BatchPerProcess();
+  }
   state_.updates_per_epoch = plan.updates_per_epoch;
   model_->parameters().ZeroGrads(ctx_);
   model_->Reserve(data::LargestBatchTokens(*train_, options_.train_batch_size),

@@ -85,6 +85,7 @@ Json ToJson(const TrainerState& state) {
   json[io::kOwnStateKey] = {{"seed", state.seed},
                             {"data_seed", state.data_seed},
                             {"global_batch", state.global_batch},
+                            {"batch_per_process", state.batch_per_process},
                             {"updates_per_epoch", state.updates_per_epoch},
                             {"loss_sum", state.loss_sum},
                             {"interval_loss", state.interval_loss},
@@ -124,6 +125,7 @@ LoadedState ParseTrainerState(const Json& json, const std::string& origin) {
       state.seed = Count<uint64_t>(own, "seed");
       state.data_seed = Count<uint64_t>(own, "data_seed");
       state.global_batch = Count(own, "global_batch");
+      state.batch_per_process = CountOr0(own, "batch_per_process");
       state.updates_per_epoch = CountOr0(own, "updates_per_epoch");
       state.loss_sum = own.at("loss_sum").get<double>();
       state.interval_loss = own.at("interval_loss").get<double>();

@@ -26,7 +26,8 @@ struct TrainerState {
 
   // Beyond the reference's keys, under "hagane": what exact resuming needs.
   uint64_t seed = 0, data_seed = 0;
-  int64_t global_batch = 0;  // samples of a full update
+  int64_t global_batch = 0;       // samples of a full update
+  int64_t batch_per_process = 0;  // that was asked for; 0: not known
   int64_t updates_per_epoch = 0;
   double loss_sum = 0;       // of all updates, for train_loss
   double interval_loss = 0;  // since the last log

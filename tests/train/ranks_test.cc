@@ -7,7 +7,9 @@
 
 #include "base/error.h"
 #include "tests/comm/thread_wire.h"
+#include "tests/io/temporary_folder.h"
 #include "tests/train/trainer_fixture.h"
+#include "train/checkpoint.h"
 
 namespace hagane::train {
 namespace {
@@ -141,6 +143,66 @@ TEST_F(RanksTest, AStopOfAnyRankStopsAllAndAnotherNumberOfRanksGoesOn) {
   both.tokens.insert(both.tokens.end(), rest.tokens.begin(), rest.tokens.end());
   both.evaluation = rest.evaluation;
   ExpectSame(both, whole, 1e-5);
+}
+
+TEST_F(RanksTest, TheGlobalBatchOfACheckpointIsKeptOnAnotherNumberOfRanks) {
+  options_.global_batch.reset();
+  options_.train_batch_size = 2;
+  options_.accumulation = 2;
+  options_.batch_asked = true;
+  const Outcome whole = Run(3);
+  options_.save.strategy = Interval::kSteps;
+  const auto at = [&](size_t updates) {
+    return folder_ / ("checkpoint-" + std::to_string(updates));
+  };
+  // 3 ranks, then 2, then 4; the flags stay.
+  Outcome all = Run(3, /*stops=*/0);
+  for (const int ranks : {2, 4}) {
+    SCOPED_TRACE(ranks);
+    options_.resume_from = at(all.losses.size());
+    EXPECT_EQ(GlobalBatchToKeep(*options_.resume_from, options_), 12);
+    options_.global_batch = 12;
+    const Outcome next = Run(ranks, ranks == 2 ? 1 : -1);
+    options_.global_batch.reset();
+    all.losses.insert(all.losses.end(), next.losses.begin(), next.losses.end());
+    all.tokens.insert(all.tokens.end(), next.tokens.begin(), next.tokens.end());
+    all.evaluation = next.evaluation;
+  }
+  ExpectSame(all, whole, 1e-5);
+}
+
+TEST_F(RanksTest, ABatchThatIsAskedForIsNotReplacedByTheCheckpoints) {
+  options_.global_batch.reset();
+  options_.batch_asked = true;
+  options_.save.strategy = Interval::kSteps;
+  const size_t updates = Run(3, /*stops=*/0).losses.size();
+  options_.resume_from = folder_ / ("checkpoint-" + std::to_string(updates));
+  ASSERT_EQ(GlobalBatchToKeep(*options_.resume_from, options_), 12);
+  // Split otherwise into passes, and not asked for at all.
+  options_.train_batch_size = 2;
+  options_.accumulation = 2;
+  EXPECT_EQ(GlobalBatchToKeep(*options_.resume_from, options_), 12);
+  options_.accumulation = 3;
+  options_.batch_asked = false;
+  EXPECT_EQ(GlobalBatchToKeep(*options_.resume_from, options_), 12);
+
+  options_.batch_asked = true;
+  EXPECT_EQ(GlobalBatchToKeep(*options_.resume_from, options_), std::nullopt);
+  Run(2);  // 2 x 3 x 2 ranks: the same update, by other flags
+  options_.global_batch = 11;
+  EXPECT_EQ(GlobalBatchToKeep(*options_.resume_from, options_), std::nullopt);
+  Recorder recorder;
+  const std::string refusal = io::ErrorOf([&] { TrainerTest::Run(train_, &recorder); });
+  EXPECT_TRUE(io::Contains(refusal, "12 samples an update")) << refusal;
+}
+
+TEST_F(RanksTest, AnEpochHasAllItsRowsWhereTheBatchIsNoMultipleOfTheAccumulation) {
+  options_.global_batch = 13;
+  options_.accumulation = 2;
+  options_.num_train_epochs = 1;
+  Recorder recorder;
+  TrainerTest::Run(SmallFeatures(27), &recorder);
+  EXPECT_EQ(recorder.steps.size(), 3u);  // 13, 13, 1
 }
 
 TEST_F(RanksTest, ARankWithOtherDataIsNamed) {
