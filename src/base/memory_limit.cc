@@ -81,17 +81,18 @@ void TightenByGroups(const fs::path& root, MemoryLimit* limit) {
   }
 }
 
-void TightenByResource(int resource, const char* what, int64_t used, MemoryLimit* limit) {
+void TightenByResource(int resource, const char* what, int64_t used, int processes,
+                       MemoryLimit* limit) {
   rlimit values = {};
   if (getrlimit(static_cast<__rlimit_resource>(resource), &values) != 0) return;
   if (values.rlim_cur == RLIM_INFINITY || values.rlim_cur > static_cast<rlim_t>(kNoLimit)) return;
   const auto most = static_cast<int64_t>(values.rlim_cur);
-  Tighten({most, std::max<int64_t>(0, most - used), what}, limit);
+  Tighten({most * processes, std::max<int64_t>(0, most - used) * processes, what}, limit);
 }
 
 }  // namespace
 
-MemoryLimit FindMemoryLimit(const fs::path& root) {
+MemoryLimit FindMemoryLimit(const fs::path& root, int processes) {
   MemoryLimit limit;
   limit.free = std::numeric_limits<int64_t>::max();
   const fs::path meminfo = root / "proc/meminfo";
@@ -99,8 +100,11 @@ MemoryLimit FindMemoryLimit(const fs::path& root) {
   if (total && available) limit = {*total, *available, "this machine"};
   TightenByGroups(root, &limit);
   const fs::path status = root / "proc/self/status";
-  TightenByResource(RLIMIT_AS, "ulimit -v", Entry(status, "VmSize:").value_or(0), &limit);
-  TightenByResource(RLIMIT_DATA, "ulimit -d", Entry(status, "VmData:").value_or(0), &limit);
+  const auto tighten = [&](int resource, const char* what, const char* used) {
+    TightenByResource(resource, what, Entry(status, used).value_or(0), processes, &limit);
+  };
+  tighten(RLIMIT_AS, "ulimit -v", "VmSize:");
+  tighten(RLIMIT_DATA, "ulimit -d", "VmData:");
   return limit;
 }
 

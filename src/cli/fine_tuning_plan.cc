@@ -55,8 +55,9 @@ double FineTuningRun::EstimatedSeconds() const {
 }
 
 void FineTuningRun::SayPlan() {
-  const MemoryLimit limit = FindMemoryLimit();
-  MemoryNeed need = EstimateMemory(*model_, *task_, options_);
+  // Before any rank goes on and takes of it.
+  const MemoryLimit limit = FindMemoryLimit("/", group_->local_size());
+  MemoryNeed need = NeedOfHost(group_, EstimateMemory(*model_, *task_, options_));
   if (need.saving > 0 && need.more() > limit.free) {
     options_.save.in_background = false;
     need.saving = 0;
@@ -81,9 +82,10 @@ void FineTuningRun::SayPlan() {
 }
 
 void FineTuningRun::DryRun() {
-  const MemoryNeed need = EstimateMemory(*model_, *task_, options_);
+  const MemoryLimit limit = FindMemoryLimit("/", group_->local_size());
+  const MemoryNeed need = NeedOfHost(group_, EstimateMemory(*model_, *task_, options_));
   const double seconds = EstimatedSeconds();
-  Say(fmt::format("dry run: memory {}, time about {}", DescribeMemory(need, FindMemoryLimit()),
+  Say(fmt::format("dry run: memory {}, time about {}", DescribeMemory(need, limit),
                   FormatDuration(seconds)));
   if (arguments_.presentation.json) {
     nlohmann::ordered_json json;

@@ -70,9 +70,28 @@ MemoryNeed EstimateMemory(const nn::Model& model, const Task& task,
   return need;
 }
 
+MemoryNeed NeedOfHost(comm::Group* group, const MemoryNeed& mine) {
+  if (group->alone()) return mine;
+  std::vector<double> card = {static_cast<double>(mine.held), static_cast<double>(mine.optimizer),
+                              static_cast<double>(mine.activations), 0, 0};
+  if (group->leads()) {
+    // It alone saves, and gathers what the others find.
+    card[3] = static_cast<double>(mine.logits);
+    card[4] = static_cast<double>(mine.saving);
+  }
+  const auto fields = card.size();
+  const auto node = static_cast<size_t>(group->me().node);
+  std::vector<double> of_nodes(fields * static_cast<size_t>(group->nodes()), 0.0);
+  std::copy(card.begin(), card.end(), of_nodes.begin() + static_cast<int64_t>(node * fields));
+  const std::vector<double> sums = group->Sum(of_nodes, "the memory that all ranks need");
+  const auto sum = [&](size_t field) { return static_cast<int64_t>(sums[node * fields + field]); };
+  return {group->local_size(), sum(0), sum(1), sum(2), sum(3), sum(4)};
+}
+
 std::string DescribeMemory(const MemoryNeed& need, const MemoryLimit& limit) {
   std::string text = Bytes(need.total());
   if (limit.total > 0) text += fmt::format(" of {}", Bytes(limit.total));
+  if (need.processes > 1) text += fmt::format(" for {} processes", need.processes);
   text += fmt::format(" (held already {}, optimizer {}, activations {}", Bytes(need.held),
                       Bytes(need.optimizer), Bytes(need.activations));
   if (need.saving > 0) text += fmt::format(", copy to save from {}", Bytes(need.saving));
@@ -82,10 +101,14 @@ std::string DescribeMemory(const MemoryNeed& need, const MemoryLimit& limit) {
 void CheckMemory(const MemoryNeed& need, const MemoryLimit& limit, const nn::Model& model,
                  const Task& task, const train::TrainOptions& options) {
   if (need.more() <= limit.free) return;
+  const std::string who =
+      need.processes == 1
+          ? "this run needs"
+          : fmt::format("the {} processes of this run on this host need", need.processes);
   const std::string what =
-      fmt::format("this run needs {} more memory, and {} leaves {} of {} free", Bytes(need.more()),
+      fmt::format("{} {} more memory, and {} leaves {} of {} free", who, Bytes(need.more()),
                   limit.what, Bytes(limit.free), Bytes(limit.total));
-  const int64_t left = limit.free - (need.more() - need.activations);
+  const int64_t left = (limit.free - (need.more() - need.activations)) / need.processes;
   constexpr const char* kOtherwise =
       "lower --max_seq_length, or take a smaller model or a machine with more memory";
   const auto give_up_below_one = [&](int64_t fits) {

@@ -6,6 +6,7 @@
 
 #include "base/memory_limit.h"
 #include "cli/task.h"
+#include "comm/group.h"
 #include "nn/model.h"
 #include "train/options.h"
 
@@ -13,6 +14,7 @@ namespace hagane::cli {
 
 // Bytes.
 struct MemoryNeed {
+  int processes = 1;        // on this host, that need all this together
   int64_t held = 0;         // by the process already: program, data, weights, gradients
   int64_t optimizer = 0;    // both moments
   int64_t activations = 0;  // of the largest batch
@@ -28,6 +30,10 @@ struct MemoryNeed {
 // rows.
 MemoryNeed EstimateMemory(const nn::Model& model, const Task& task,
                           const train::TrainOptions& options);
+
+// Of all ranks of this host: they share its memory. Every rank calls it, with `mine` as if it were
+// alone; what rank 0 does for all is counted once.
+MemoryNeed NeedOfHost(comm::Group* group, const MemoryNeed& mine);
 
 // "5.1 of 24.0 GB (...)".
 std::string DescribeMemory(const MemoryNeed& need, const MemoryLimit& limit);

@@ -85,6 +85,8 @@ std::optional<int64_t> GlobalBatchToKeep(const std::filesystem::path& folder,
                                          const TrainOptions& options) {
   const LoadedState loaded = ReadTrainerState(folder);
   if (!loaded.has_hagane_part || options.global_batch) return std::nullopt;
+  // What no flag could ask for, a damaged file could.
+  if (loaded.state.global_batch < 1 || loaded.state.global_batch > INT32_MAX) return std::nullopt;
   const bool another =
       options.batch_asked && options.BatchPerProcess() != loaded.state.batch_per_process;
   return another ? std::nullopt : std::optional(loaded.state.global_batch);

@@ -1,6 +1,7 @@
 #include "base/memory_limit.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <fstream>
 #include <limits>
@@ -69,6 +70,19 @@ TEST_F(MemoryLimitTest, VersionOnesLargestNumberIsNoLimit) {
 TEST_F(MemoryLimitTest, NothingToReadIsNoLimit) {
   EXPECT_EQ(FindMemoryLimit(root_ / "nowhere").free, std::numeric_limits<int64_t>::max());
   EXPECT_EQ(ResidentMemory(root_ / "nowhere"), 0);
+}
+
+TEST(MemoryLimitOfThisProcess, EachProcessHasItsResourceLimitToItself) {
+  rlimit before = {};
+  ASSERT_EQ(getrlimit(RLIMIT_DATA, &before), 0);
+  const rlimit lower = {rlim_t{1} << 50, before.rlim_max};
+  if (lower.rlim_cur > before.rlim_cur) GTEST_SKIP() << "a limit is set already";
+  ASSERT_EQ(setrlimit(RLIMIT_DATA, &lower), 0);
+  const MemoryLimit one = FindMemoryLimit("/nowhere"), three = FindMemoryLimit("/nowhere", 3);
+  setrlimit(RLIMIT_DATA, &before);
+  EXPECT_EQ(one.total, int64_t{1} << 50);
+  EXPECT_EQ(three.total, 3 * one.total);
+  EXPECT_EQ(three.free, 3 * one.free);
 }
 
 TEST(MemoryLimitOfThisProcess, ResidentMemoryGrowsWithWhatIsTouched) {

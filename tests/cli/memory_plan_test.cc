@@ -5,6 +5,8 @@
 #include <limits>
 
 #include "base/error.h"
+#include "tests/comm/thread_wire.h"
+#include "tests/io/temporary_folder.h"
 #include "tests/nn/small_models.h"
 
 namespace hagane::cli {
@@ -109,6 +111,35 @@ TEST_F(MemoryPlanTest, WhatItNamesFits) {
   const int64_t free = need.more() - need.activations + Training(10);
   options_.train_batch_size = 8;
   EXPECT_EQ(Hint(free), "");
+}
+
+TEST_F(MemoryPlanTest, AllProcessesOfTheHostAreCounted) {
+  MemoryNeed mine = EstimateMemory(*model_, task_, options_);
+  mine.held = 1000;
+  comm::ThreadNetwork network(3);
+  std::vector<MemoryNeed> of_host(3);
+  comm::RunGroups(&network, {20, 15, 0.2}, [&](comm::Group* group) {
+    of_host[static_cast<size_t>(group->rank())] = NeedOfHost(group, mine);
+  });
+  for (const MemoryNeed& need : of_host) {
+    EXPECT_EQ(need.processes, 3);
+    EXPECT_EQ(need.held, 3000);
+    EXPECT_EQ(need.optimizer, 3 * mine.optimizer);
+    EXPECT_EQ(need.activations, 3 * mine.activations);
+    EXPECT_EQ(need.logits, mine.logits);  // rank 0's alone
+    EXPECT_EQ(need.saving, mine.saving);
+  }
+  // Each of the three gets a batch of 16 or less into what is left.
+  options_.eval_batch_size = 1;
+  const MemoryNeed& need = of_host[0];
+  const int64_t free = need.more() - need.activations + 3 * Training(16) + 2;
+  try {
+    CheckMemory(need, {free + 1, free, "this machine"}, *model_, task_, options_);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_TRUE(io::Contains(error.what(), "the 3 processes of this run on this host need"));
+    EXPECT_TRUE(io::Contains(error.hint(), "--per_device_train_batch_size 16"));
+  }
 }
 
 TEST_F(MemoryPlanTest, NoBatchFits) {

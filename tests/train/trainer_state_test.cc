@@ -4,10 +4,12 @@
 
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "io/checkpoint.h"
+#include "train/checkpoint.h"
 
 namespace hagane::train {
 namespace {
@@ -36,6 +38,16 @@ TEST(TrainerState, RoundTripKeepsEveryBit) {
   const LoadedState loaded = ReadTrainerState(Write(ToJson(state).dump()));
   EXPECT_TRUE(loaded.has_hagane_part);
   EXPECT_EQ(ToJson(loaded.state), ToJson(state));
+}
+
+TEST(TrainerState, OnlyABatchThatAFlagCouldAskForIsKept) {
+  for (const int64_t batch : {int64_t{0}, int64_t{1}, int64_t{INT32_MAX}, int64_t{INT32_MAX} + 1,
+                              std::numeric_limits<int64_t>::max()}) {
+    TrainerState state;
+    state.global_batch = batch;
+    const bool kept = GlobalBatchToKeep(Write(ToJson(state).dump()), {}).has_value();
+    EXPECT_EQ(kept, batch == 1 || batch == INT32_MAX) << batch;
+  }
 }
 
 TEST(TrainerState, KeysAreTheReferences) {
