@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -15,10 +16,14 @@
 #include "base/error.h"
 #include "cli/cli.h"
 #include "comm/launcher.h"
+#include "comm/peer_lost.h"
 
 namespace hagane::cli {
 
 namespace {
+
+// mpirun drops what it has not yet handed on when a process ends the run.
+constexpr auto kTimeForOutput = std::chrono::milliseconds(300);
 
 // The logical CPUs this process may use, as text: "0-3,8".
 std::string AffinityMask() {
@@ -65,7 +70,8 @@ std::vector<std::string> MasksOfAll(comm::Group* group) {
 
 }  // namespace
 
-std::unique_ptr<comm::Group> JoinGroup(const std::string& backend, Log& log) {
+std::unique_ptr<comm::Group> JoinGroup(const std::string& backend, const Streams& streams,
+                                       Log& log) {
   if (backend == "nccl" || backend == "xccl" || backend == "hccl") {
     throw UsageError(fmt::format("--ddp_backend {} is for accelerators", backend),
                      "use mpi or ccl, or leave it out");
@@ -73,7 +79,15 @@ std::unique_ptr<comm::Group> JoinGroup(const std::string& backend, Log& log) {
   const comm::Launch launch =
       comm::FindLaunch([](const char* name) -> const char* { return std::getenv(name); });
   if (launch.abi == comm::MpiAbi::kNone) return std::make_unique<comm::Group>();
-  auto group = std::make_unique<comm::Group>(comm::LoadWire(launch.abi), comm::Deadlines());
+  std::unique_ptr<comm::Group> group;
+  try {
+    group = std::make_unique<comm::Group>(comm::LoadWire(launch.abi), comm::Deadlines());
+  } catch (const comm::PeerLost&) {
+    const int code = ReportError(streams, "", std::current_exception());
+    std::this_thread::sleep_for(kTimeForOutput);
+    comm::EndLaunch(code);
+    _exit(code);  // the thread that MPI holds never comes back
+  }
   if (group->size() != launch.size) {
     throw Error(fmt::format("{} started {} processes, but {} finds {} of them: each would train "
                             "alone",
@@ -168,8 +182,7 @@ int InGroup(comm::Group* group, const Streams& streams, const std::function<int(
     if (!group->leads()) std::this_thread::sleep_for(std::chrono::seconds(1));
     const std::string prefix = group->NameOf(group->rank()) + ": ";
     const int code = ReportError(streams, group->leads() ? "" : prefix, std::current_exception());
-    // mpirun drops what it has not yet handed on when a process ends the run.
-    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    std::this_thread::sleep_for(kTimeForOutput);
     group->Abort(code);
   }
 }

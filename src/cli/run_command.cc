@@ -55,7 +55,8 @@ int Run(const RunCommand& command, const std::vector<std::string>& args, const S
   const bool only_prints = flags.Bool("print_config");
   Console early(streams, Console::Level::kAll);
   const std::unique_ptr<comm::Group> group =
-      only_prints ? std::make_unique<comm::Group>() : JoinGroup(flags.String("ddp_backend"), early);
+      only_prints ? std::make_unique<comm::Group>()
+                  : JoinGroup(flags.String("ddp_backend"), streams, early);
   if (!group->leads()) early.Mute();
   return InGroup(group.get(), streams, [&] {
     const RunArguments arguments = MakeRunArguments(flags, early);

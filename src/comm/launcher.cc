@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <charconv>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -82,6 +83,12 @@ Launch FindLaunch(const Environment& environment) {
     }
   }
   return {};
+}
+
+void EndLaunch(int exit_code) {
+  const int fd = Number([](const char* name) { return std::getenv(name); }, "PMI_FD", -1);
+  // What MPI_Abort says to the launcher, in the first version of its protocol.
+  if (fd >= 0) dprintf(fd, "cmd=abort exitcode=%d\n", exit_code);
 }
 
 std::function<std::unique_ptr<Wire>()> LoadWire(MpiAbi abi) {

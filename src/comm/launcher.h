@@ -26,6 +26,10 @@ struct Launch {
 // other (torchrun, accelerate, srun without MPI): each would train alone, into one folder.
 Launch FindLaunch(const std::function<const char*(const char*)>& environment);
 
+// Tells MPICH's launcher that the run is over, for a process that MPI did not let join: it would
+// wait for processes on hosts that it no longer reaches. Nothing under another launcher.
+void EndLaunch(int exit_code);
+
 // Loads the MPI library and the plug-in of `abi`, and returns what opens the wire. Throws an Error
 // that says what is missing.
 std::function<std::unique_ptr<Wire>()> LoadWire(MpiAbi abi);
