@@ -24,6 +24,11 @@ add_library(onednn INTERFACE)
 target_include_directories(onednn SYSTEM INTERFACE ${ONEDNN_INCLUDE_DIR})
 target_link_libraries(onednn INTERFACE ${ONEDNN_LIBRARY})
 
+# For one more plug-in, where scripts/setup --oneccl has unpacked it.
+set(ONECCL_ROOT "${CMAKE_SOURCE_DIR}/.deps/oneccl" CACHE PATH "oneCCL 2021 without SYCL")
+find_path(ONECCL_INCLUDE_DIR oneapi/ccl.hpp HINTS ${ONECCL_ROOT}/include)
+find_file(ONECCL_LIBRARY libccl.so.1 HINTS ${ONECCL_ROOT}/lib)
+
 # The MPI libraries are not linked: each ABI is a plug-in that only needs the headers (src/comm).
 find_path(MPICH_INCLUDE_DIR mpi.h NO_DEFAULT_PATH
   PATHS /usr/include/${CMAKE_LIBRARY_ARCHITECTURE}/mpich /usr/include/mpich /usr/include/mpich-x86_64)

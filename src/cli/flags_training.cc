@@ -161,7 +161,7 @@ std::vector<Flag> TrainingFlags() {
        kString,
        "",
        kTraining,
-       "how processes exchange gradients: over MPI in every case",
+       "what carries gradients between processes: MPI, or oneCCL (ccl)",
        kUsed,
        {"xpu_backend"},
        {"mpi", "ccl", "gloo", "nccl", "xccl", "hccl"}},

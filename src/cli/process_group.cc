@@ -68,6 +68,14 @@ std::vector<std::string> MasksOfAll(comm::Group* group) {
   return group->AllGather(AffinityMask(), "the cores of all ranks");
 }
 
+// Why gradients go over MPI although the user names another back end, or nothing.
+std::string WhyOverMpi(const std::string& backend, comm::MpiAbi abi) {
+  if (backend == "gloo") return "gloo is not needed";
+  if (backend != "ccl") return "";
+  if (abi != comm::MpiAbi::kMpich) return "oneCCL runs under MPICH and Intel MPI only";
+  return comm::HasCcl() ? "" : "this hagane was built without oneCCL";
+}
+
 }  // namespace
 
 std::unique_ptr<comm::Group> JoinGroup(const std::string& backend, const Streams& streams,
@@ -79,9 +87,13 @@ std::unique_ptr<comm::Group> JoinGroup(const std::string& backend, const Streams
   const comm::Launch launch =
       comm::FindLaunch([](const char* name) -> const char* { return std::getenv(name); });
   if (launch.abi == comm::MpiAbi::kNone) return std::make_unique<comm::Group>();
+  const std::string why_over_mpi = WhyOverMpi(backend, launch.abi);
+  const bool over_ccl = backend == "ccl" && why_over_mpi.empty();
   std::unique_ptr<comm::Group> group;
   try {
-    group = std::make_unique<comm::Group>(comm::LoadWire(launch.abi), comm::Deadlines());
+    group = std::make_unique<comm::Group>(
+        comm::LoadWire(launch.abi, over_ccl ? comm::Carrier::kCcl : comm::Carrier::kMpi),
+        comm::Deadlines());
   } catch (const comm::PeerLost&) {
     const int code = ReportError(streams, "", std::current_exception());
     std::this_thread::sleep_for(kTimeForOutput);
@@ -95,8 +107,9 @@ std::unique_ptr<comm::Group> JoinGroup(const std::string& backend, const Streams
                 "start hagane with the mpirun that belongs to this MPI library, or name the "
                 "launcher's library in HAGANE_MPI_LIBRARY");
   }
-  if (group->leads() && backend == "gloo") {
-    log.Info("--ddp_backend gloo: messages go over MPI, results are the same");
+  if (group->leads() && !why_over_mpi.empty()) {
+    log.Info(fmt::format("--ddp_backend {}: {}; gradients go over MPI, results are the same",
+                         backend, why_over_mpi));
   }
   return group;
 }
@@ -162,11 +175,17 @@ void SayGroup(comm::Group* group, const RunContext& ctx, Log& log) {
       break;
     }
   }
-  std::vector<std::string> without_effect;
-  for (const char* name : {"MASTER_ADDR", "MASTER_PORT", "CCL_WORKER_COUNT", "CCL_WORKER_AFFINITY",
-                           "KMP_BLOCKTIME", "KMP_HW_SUBSET", "KMP_SETTINGS"}) {
+  const bool over_ccl = group->description().starts_with("oneCCL");
+  std::vector<std::string> without_effect, for_ccl;
+  for (const char* name :
+       {"MASTER_ADDR", "MASTER_PORT", "KMP_BLOCKTIME", "KMP_HW_SUBSET", "KMP_SETTINGS"}) {
     if (std::getenv(name) != nullptr) without_effect.emplace_back(name);
   }
+  for (const char* name :
+       {"CCL_WORKER_COUNT", "CCL_WORKER_AFFINITY", "CCL_LOCAL_RANK", "CCL_LOCAL_SIZE"}) {
+    if (std::getenv(name) != nullptr) (over_ccl ? for_ccl : without_effect).emplace_back(name);
+  }
+  if (!for_ccl.empty()) log.Info(fmt::format("oneCCL goes by {}", fmt::join(for_ccl, ", ")));
   if (!without_effect.empty()) {
     log.Info(
         fmt::format("not needed here, and without effect: {}", fmt::join(without_effect, ", ")));

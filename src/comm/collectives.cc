@@ -133,8 +133,9 @@ int64_t PartSize(int64_t values, int ranks) {
 template <class T>
 class AllReduceOperation final : public Operation {
  public:
-  AllReduceOperation(const RunContext& ctx, std::span<float> values, std::span<std::byte> scratch)
-      : ctx_(ctx), values_(values) {
+  AllReduceOperation(const RunContext& ctx, std::span<float> values, std::span<std::byte> scratch,
+                     int lane)
+      : ctx_(ctx), values_(values), lane_(lane) {
     ctx_.threads = 1;
     // First what arrives from the other ranks, then, in bf16, the rounded values.
     scratch_ = reinterpret_cast<T*>(scratch.data());
@@ -147,16 +148,25 @@ class AllReduceOperation final : public Operation {
       ranks_ = wire->size();
       part_ = PartSize(std::ssize(values_), ranks_);
       outgoing_ = Outgoing();
-      Exchange(
-          wire, tag, [&](int peer) { return Bytes(Incoming(peer), Count(rank_)); },
-          [&](int peer) { return Part(peer); });
+      if (wire->carries_rounds()) {
+        messages_.Add(
+            wire, wire->Scatter(lane_, All(), Sizes(), Bytes(Incoming(0), Count(rank_) * ranks_)));
+      } else {
+        Exchange(
+            wire, tag, [&](int peer) { return Bytes(Incoming(peer), Count(rank_)); },
+            [&](int peer) { return Part(peer); });
+      }
       round_ = 1;
     }
     if (!messages_.Done(wire)) return false;
     if (round_ == 1) {
       SumMyPart();
-      Exchange(
-          wire, tag + 1, [&](int peer) { return Part(peer); }, [&](int) { return Part(rank_); });
+      if (wire->carries_rounds()) {
+        messages_.Add(wire, wire->Gather(lane_, All(), Sizes()));
+      } else {
+        Exchange(
+            wire, tag + 1, [&](int peer) { return Part(peer); }, [&](int) { return Part(rank_); });
+      }
       round_ = 2;
       if (!messages_.Done(wire)) return false;
     }
@@ -170,14 +180,15 @@ class AllReduceOperation final : public Operation {
   int64_t Begin(int rank) const { return std::min<int64_t>(std::ssize(values_), rank * part_); }
   int64_t Count(int rank) const { return Begin(rank + 1) - Begin(rank); }
 
-  T* Incoming(int rank) const { return scratch_ + part_ * (rank < rank_ ? rank : rank - 1); }
+  // With a place for this rank's own, which only a wire that carries rounds fills.
+  T* Incoming(int rank) const { return scratch_ + Count(rank_) * rank; }
 
   // The values as they travel: themselves, or rounded.
   T* Outgoing() {
     if constexpr (std::is_same_v<T, float>) {
       return values_.data();
     } else {
-      T* const rounded = scratch_ + part_ * (ranks_ - 1);
+      T* const rounded = scratch_ + part_ * ranks_;
       kernels::ToBf16(ctx_, std::ssize(values_), values_.data(), rounded);
       return rounded;
     }
@@ -203,6 +214,14 @@ class AllReduceOperation final : public Operation {
   }
 
   std::span<std::byte> Part(int rank) const { return Bytes(outgoing_ + Begin(rank), Count(rank)); }
+
+  std::span<std::byte> All() const { return Bytes(outgoing_, std::ssize(values_)); }
+  // In bytes, of each rank's part.
+  std::vector<size_t> Sizes() const {
+    std::vector<size_t> sizes;
+    for (int rank = 0; rank < ranks_; ++rank) sizes.push_back(Part(rank).size());
+    return sizes;
+  }
 
   void SumMyPart() {
     const int64_t count = Count(rank_);
@@ -238,6 +257,7 @@ class AllReduceOperation final : public Operation {
 
   RunContext ctx_;
   const std::span<float> values_;
+  const int lane_;
   T* scratch_ = nullptr;
   T* outgoing_ = nullptr;
   int rank_ = 0, ranks_ = 1;
@@ -267,15 +287,15 @@ std::unique_ptr<Operation> Broadcast(std::span<std::byte> bytes, int root) {
 }
 
 std::unique_ptr<Operation> AllReduce(const RunContext& ctx, std::span<float> values, WireType type,
-                                     std::span<std::byte> scratch) {
+                                     std::span<std::byte> scratch, int lane) {
   if (type == WireType::kBf16) {
-    return std::make_unique<AllReduceOperation<bf16>>(ctx, values, scratch);
+    return std::make_unique<AllReduceOperation<bf16>>(ctx, values, scratch, lane);
   }
-  return std::make_unique<AllReduceOperation<float>>(ctx, values, scratch);
+  return std::make_unique<AllReduceOperation<float>>(ctx, values, scratch, lane);
 }
 
 size_t AllReduceScratch(int64_t values, WireType type, int ranks) {
-  const int64_t incoming = PartSize(values, ranks) * (ranks - 1);
+  const int64_t incoming = PartSize(values, ranks) * ranks;
   const int64_t elements = type == WireType::kBf16 ? incoming + values : incoming;
   const size_t bytes =
       static_cast<size_t>(elements) * (type == WireType::kBf16 ? sizeof(bf16) : sizeof(float));

@@ -36,9 +36,9 @@ enum class WireType {
 // Each element becomes the sum over ranks, added in rank order whatever arrives first, and has the
 // same bits everywhere. Each rank sums one part and hands it on: 2 (N-1)/N x the bytes are sent and
 // received, which no other way undercuts. `scratch`: AllReduceScratch bytes, aligned to 64.
-// `ctx` is used with one thread, on the engine's.
+// `ctx` is used with one thread, on the engine's. `lane`: see Wire; one operation at a time.
 std::unique_ptr<Operation> AllReduce(const RunContext& ctx, std::span<float> values, WireType type,
-                                     std::span<std::byte> scratch);
+                                     std::span<std::byte> scratch, int lane = 0);
 size_t AllReduceScratch(int64_t values, WireType type, int ranks);
 
 }  // namespace hagane::comm

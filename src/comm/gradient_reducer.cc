@@ -14,6 +14,7 @@ namespace {
 constexpr int64_t kBucketValues = int64_t{2} << 20;
 // Buckets that can be under way at once; more wait for the first to be done.
 constexpr size_t kSlots = 6;
+static_assert(kSlots < Wire::kLanes, "the table's rows need a lane of their own");
 
 // Does not begin before `previous`, whose scratch it takes over, is done.
 class AfterOperation final : public Operation {
@@ -80,7 +81,8 @@ void GradientReducer::Start(const Bucket& bucket) {
   const std::span<float> values(grads_ + bucket.begin,
                                 static_cast<size_t>(bucket.end - bucket.begin));
   auto sum =
-      AllReduce(ctx_, values, type_, scratch_.span().subspan(slot * slot_bytes_, slot_bytes_));
+      AllReduce(ctx_, values, type_, scratch_.span().subspan(slot * slot_bytes_, slot_bytes_),
+                static_cast<int>(slot));
   tasks_.push_back(group_->engine()->Start(
       std::make_unique<AfterOperation>(started_ < kSlots ? nullptr : tasks_[started_ - kSlots],
                                        std::move(sum)),
@@ -105,8 +107,8 @@ void GradientReducer::Finish() {
     const std::span<float> values =
         compact_.span().first(rows_.size() * static_cast<size_t>(table_.width));
     compact_scratch_.Reserve(AllReduceScratch(std::ssize(values), type_, group_->size()));
-    tasks_.push_back(engine->Start(AllReduce(ctx_, values, type_, compact_scratch_.span()), what_,
-                                   patience_.seconds));
+    tasks_.push_back(engine->Start(AllReduce(ctx_, values, type_, compact_scratch_.span(), kSlots),
+                                   what_, patience_.seconds));
   }
   for (const auto& task : tasks_) engine->Wait(task);
   if (table_.rows > 0) CopyRows(true);

@@ -45,7 +45,11 @@ AbiFiles FilesOf(MpiAbi abi) {
   return {"libhagane_mpich.so", {"libmpi.so.12", "libmpich.so.12"}, "libmpich12"};
 }
 
+constexpr char kCclPlugIn[] = "libhagane_ccl.so";
+
 }  // namespace
+
+bool HasCcl() { return std::filesystem::exists(PlugInFolder() / kCclPlugIn); }
 
 Launch FindLaunch(const Environment& environment) {
   const int open_mpi = Number(environment, "OMPI_COMM_WORLD_SIZE", 0);
@@ -91,7 +95,7 @@ void EndLaunch(int exit_code) {
   if (fd >= 0) dprintf(fd, "cmd=abort exitcode=%d\n", exit_code);
 }
 
-std::function<std::unique_ptr<Wire>()> LoadWire(MpiAbi abi) {
+std::function<std::unique_ptr<Wire>()> LoadWire(MpiAbi abi, Carrier carrier) {
   const AbiFiles files = FilesOf(abi);
   const char* const chosen = std::getenv("HAGANE_MPI_LIBRARY");
   std::vector<const char*> libraries = files.libraries;
@@ -108,9 +112,16 @@ std::function<std::unique_ptr<Wire>()> LoadWire(MpiAbi abi) {
                     fmt::join(libraries, " or "), dlerror()),
         fmt::format("install {}, or name the library in HAGANE_MPI_LIBRARY", files.package));
   }
-  const std::filesystem::path file = PlugInFolder() / files.plug_in;
+  const bool over_ccl = carrier == Carrier::kCcl;
+  const std::filesystem::path file = PlugInFolder() / (over_ccl ? kCclPlugIn : files.plug_in);
   void* const plug_in = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (plug_in == nullptr) {
+    if (over_ccl) {
+      throw Error(
+          fmt::format("the part of hagane for oneCCL cannot be loaded: {}", dlerror()),
+          "leave out --ddp_backend ccl (--xpu_backend ccl): gradients then go over MPI, with "
+          "the same results");
+    }
     throw Error(fmt::format("the part of hagane for this MPI cannot be loaded: {}", dlerror()),
                 "install hagane's whole folder on this host; a build makes this part where it "
                 "finds the MPI's headers");

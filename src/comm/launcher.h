@@ -30,8 +30,13 @@ Launch FindLaunch(const std::function<const char*(const char*)>& environment);
 // wait for processes on hosts that it no longer reaches. Nothing under another launcher.
 void EndLaunch(int exit_code);
 
+// What carries the gradients; all else goes over MPI.
+enum class Carrier { kMpi, kCcl };
+// Whether this build or installation has the plug-in of oneCCL, which needs MPICH's ABI.
+bool HasCcl();
+
 // Loads the MPI library and the plug-in of `abi`, and returns what opens the wire. Throws an Error
 // that says what is missing.
-std::function<std::unique_ptr<Wire>()> LoadWire(MpiAbi abi);
+std::function<std::unique_ptr<Wire>()> LoadWire(MpiAbi abi, Carrier carrier);
 
 }  // namespace hagane::comm

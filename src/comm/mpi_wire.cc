@@ -1,4 +1,5 @@
-// The plug-in of one MPI ABI: compiled once for each MPI that the build finds.
+#include "comm/mpi_wire.h"
+
 #include <fmt/format.h>
 #include <mpi.h>
 #include <unistd.h>
@@ -9,7 +10,6 @@
 #include <vector>
 
 #include "base/error.h"
-#include "comm/wire.h"
 
 namespace hagane::comm {
 
@@ -153,6 +153,6 @@ class MpiWire final : public Wire {
 
 }  // namespace
 
-}  // namespace hagane::comm
+std::unique_ptr<Wire> OpenMpiWire() { return std::make_unique<MpiWire>(); }
 
-extern "C" hagane::comm::Wire* hagane_open_wire() { return new hagane::comm::MpiWire; }
+}  // namespace hagane::comm

@@ -28,9 +28,18 @@ class MessageSet {
   void Receive(Wire* wire, int peer, int tag, std::span<std::byte> bytes) {
     receives_.push_back({peer, wire->Receive(peer, tag, bytes)});
   }
+  // A message with all other ranks at once.
+  void Add(const Wire* wire, Wire::Request request) {
+    // Nobody knows whom it waits for: all are asked for signs of life.
+    for (int peer = 0; peer < wire->size(); ++peer) {
+      if (peer != wire->rank()) collective_peers_.push_back(peer);
+    }
+    collective_ = request;
+  }
   // True once all are complete; the set is then empty.
   bool Done(Wire* wire) {
-    bool done = true;
+    bool done = wire->Done(&collective_);
+    if (done) collective_peers_.clear();
     for (auto* messages : {&receives_, &sends_}) {
       for (Message& message : *messages) done = wire->Done(&message.request) && done;
     }
@@ -42,6 +51,7 @@ class MessageSet {
   }
   // A peer that does not take what is sent to it is missing as well.
   std::vector<int> Missing() const {
+    if (!collective_peers_.empty()) return collective_peers_;
     std::vector<int> peers;
     for (const auto* messages : {&receives_, &sends_}) {
       for (const Message& message : *messages) {
@@ -58,6 +68,8 @@ class MessageSet {
     Wire::Request request = Wire::kNone;
   };
   std::vector<Message> sends_, receives_;
+  Wire::Request collective_ = Wire::kNone;
+  std::vector<int> collective_peers_;
 };
 
 }  // namespace hagane::comm

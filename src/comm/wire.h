@@ -33,6 +33,23 @@ class Wire {
   // Gives a receive up whose message will not come.
   virtual void Cancel(Request* request) = 0;
 
+  // A wire over a library with collectives of its own (oneCCL) carries the rounds of an all-reduce
+  // whole, instead of as messages between each two ranks. A lane carries one round at a time, and
+  // all ranks give it the same ones in the same order; lanes do not wait for each other.
+  static constexpr int kLanes = 8;
+  virtual bool carries_rounds() const { return false; }
+  // Part r of `outgoing`, of sizes[r] bytes, goes to rank r. `incoming` receives what is this
+  // rank's of all ranks, its own too, one after the other.
+  virtual Request Scatter(int /*lane*/, std::span<const std::byte> /*outgoing*/,
+                          std::span<const size_t> /*sizes*/, std::span<std::byte> /*incoming*/) {
+    return kNone;
+  }
+  // Part r of `all` is rank r's, and goes to every rank.
+  virtual Request Gather(int /*lane*/, std::span<std::byte> /*all*/,
+                         std::span<const size_t> /*sizes*/) {
+    return kNone;
+  }
+
   // The orderly end, after which nothing else is called. May wait for the other processes.
   virtual void Finish() = 0;
   // Ends every process of the run that can be reached, this one included.

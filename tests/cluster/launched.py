@@ -40,6 +40,14 @@ def program_with_mpich():
     return program
 
 
+def back_ends(program):
+    """Values of --ddp_backend. Says which is left out."""
+    if (program.parent.parent / "lib/hagane/libhagane_ccl.so").exists():
+        return ["mpi", "ccl"]
+    print(f"{NAME}: without oneCCL, which this build has not (scripts/setup --oneccl)")
+    return ["mpi"]
+
+
 def with_folder(test):
     """Calls `test` with a function that makes folders, all of which go at the end."""
     base = pathlib.Path(tempfile.mkdtemp(prefix="hagane-cluster-"))
