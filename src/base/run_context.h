@@ -10,11 +10,14 @@
 
 namespace hagane {
 
+class Profile;
+
 struct RunContext {
   CpuFeatures cpu;
-  Isa isa = Isa::kReference;  // the kernel level in use, <= cpu.best
-  int threads = 1;            // OpenMP threads of every parallel region; bits do not depend on it
-  Log* log = nullptr;         // never null after MakeRunContext
+  Isa isa = Isa::kReference;   // the kernel level in use, <= cpu.best
+  int threads = 1;             // OpenMP threads of every parallel region; bits do not depend on it
+  Log* log = nullptr;          // never null after MakeRunContext
+  Profile* profile = nullptr;  // base/profile.h; null: nothing is timed
   // Looked at in every long loop, from any thread; empty: never.
   std::function<bool()> stop_requested;
 

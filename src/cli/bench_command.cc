@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "cli/bench.h"
 #include "cli/commands.h"
-#include "cli/flag_parser.h"
 #include "cli/help.h"
 #include "kernels/machine_peak.h"
 
@@ -13,17 +13,16 @@ namespace hagane::cli {
 
 namespace {
 
-std::vector<Flag> BenchFlags() {
-  using enum FlagType;
-  using enum FlagUse;
-  const FlagGroup group = FlagGroup::kHagane;
-  return {
-      {"seconds", kFloat, "2.0", group, "time to measure", kUsed, {}, {}, true},
-      {"isa", kString, "", group, "instruction set", kUsed, {}, {"ref", "avx2", "avx512"}, true},
-      {"threads", kInt, "0", group, "0: one for each physical core", kUsed, {}, {}, true},
-      {"json", kBool, "False", group, "stdout holds one JSON object", kUsed, {}, {}, true},
-      {"help", kBool, "False", group, "this text"},
-  };
+std::vector<Flag> PeakFlags() {
+  return WithBenchFlags({{"seconds",
+                          FlagType::kFloat,
+                          "2.0",
+                          FlagGroup::kHagane,
+                          "time to measure",
+                          FlagUse::kUsed,
+                          {},
+                          {},
+                          true}});
 }
 
 std::string Text(const RunContext& ctx, const kernels::MachinePeak& peak) {
@@ -52,30 +51,60 @@ std::string Json(const RunContext& ctx, const kernels::MachinePeak& peak) {
   return json.dump(2) + "\n";
 }
 
-}  // namespace
-
-int BenchCommand(const std::vector<std::string>& args, const Streams& streams) {
-  const std::string usage = "hagane bench peak [flags]";
-  const bool peak_asked = !args.empty() && args[0] == "peak";
-  const ParsedFlags flags = ParseFlags(
-      BenchFlags(), {args.begin() + (peak_asked ? 1 : 0), args.end()}, "hagane bench peak");
+int BenchPeak(const std::vector<std::string>& args, const Streams& streams) {
+  const ParsedFlags flags = ParseFlags(PeakFlags(), args, "hagane bench peak");
   if (flags.Bool("help")) {
-    streams.out << CommandHelp(usage,
+    streams.out << CommandHelp("hagane bench peak [flags]",
                                "Measures the FMA peak, the tile peak where there is one, and the "
                                "memory bandwidth.",
-                               BenchFlags(), false);
+                               PeakFlags(), false);
     return 0;
   }
-  if (!peak_asked) throw UsageError("hagane bench needs to know what to measure", usage);
   const double seconds = flags.Float("seconds");
   if (!(seconds > 0 && seconds <= 600)) throw UsageError("--seconds must be above 0, at most 600");
   Console console(streams, Console::Level::kAll);
-  const RunContext ctx = MakeRunContext(
-      flags.String("isa"), static_cast<int>(std::clamp<int64_t>(flags.Int("threads"), -1, 1 << 20)),
-      console);
+  const RunContext ctx = BenchContext(flags, console);
   const kernels::MachinePeak peak = kernels::MeasurePeak(ctx, seconds, /*memory=*/true);
   streams.out << (flags.Bool("json") ? Json(ctx, peak) : Text(ctx, peak));
   return 0;
+}
+
+}  // namespace
+
+std::vector<Flag> WithBenchFlags(std::vector<Flag> own) {
+  using enum FlagType;
+  using enum FlagUse;
+  const FlagGroup group = FlagGroup::kHagane;
+  own.insert(
+      own.end(),
+      {{"isa", kString, "", group, "instruction set", kUsed, {}, {"ref", "avx2", "avx512"}, true},
+       {"threads", kInt, "0", group, "0: one for each physical core", kUsed, {}, {}, true},
+       {"json", kBool, "False", group, "stdout holds one JSON object", kUsed, {}, {}, true},
+       {"help", kBool, "False", group, "this text"}});
+  return own;
+}
+
+RunContext BenchContext(const ParsedFlags& flags, Console& console) {
+  return MakeRunContext(flags.String("isa"),
+                        static_cast<int>(std::clamp<int64_t>(flags.Int("threads"), -1, 1 << 20)),
+                        console);
+}
+
+double PeakGflops(const kernels::MachinePeak& peak, bool bf16) {
+  return bf16 && peak.bf16_tile_gflops > 0 ? peak.bf16_tile_gflops : peak.fp32_fma_gflops;
+}
+
+int BenchCommand(const std::vector<std::string>& args, const Streams& streams) {
+  const std::string usage = "hagane bench peak [flags]\n       hagane bench step [flags]";
+  const std::string what = args.empty() ? "" : args[0];
+  const std::vector<std::string> rest(args.begin() + (args.empty() ? 0 : 1), args.end());
+  if (what == "peak") return BenchPeak(rest, streams);
+  if (what == "step") return BenchStep(rest, streams);
+  if (what == "--help" || what == "-h") {
+    streams.out << "usage: " << usage << "\n\nEach says more with --help.\n";
+    return 0;
+  }
+  throw UsageError("hagane bench needs to know what to measure: peak or step", usage);
 }
 
 }  // namespace hagane::cli

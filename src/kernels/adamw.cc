@@ -3,6 +3,7 @@
 #include <cmath>
 #include <vector>
 
+#include "base/profile.h"
 #include "kernels/adamw_loops.h"
 #include "kernels/level.h"
 #include "kernels/optional_pointer.h"
@@ -22,6 +23,8 @@ constexpr int64_t kPiece = 1 << 15;
 }  // namespace
 
 void AdamW(const RunContext& ctx, const AdamWArgs& args) {
+  const ProfileScope profile(
+      ctx, "adamw", 0, (args.param_bf16 != nullptr ? 30.0 : 28.0) * static_cast<double>(args.size));
   const AdamWLoops& loops = AdamWLoopsFor(ctx.isa);
   const auto t = static_cast<double>(args.step);
   AdamWFactors factors = {};
@@ -40,6 +43,7 @@ void AdamW(const RunContext& ctx, const AdamWArgs& args) {
 }
 
 double SumOfSquares(const RunContext& ctx, int64_t size, const float* x) {
+  const ProfileScope profile(ctx, "sum of squares", 0, 4.0 * static_cast<double>(size));
   const AdamWLoops& loops = AdamWLoopsFor(ctx.isa);
   thread_local std::vector<double> parts_of_thread;
   std::vector<double>& parts = parts_of_thread;  // the calling thread's, shared with its team

@@ -1,5 +1,6 @@
 #include "kernels/convert.h"
 
+#include "base/profile.h"
 #include "kernels/convert_loops.h"
 #include "kernels/level.h"
 #include "kernels/row_chunks.h"
@@ -17,6 +18,7 @@ const ConvertLoops& ConvertLoopsFor(Isa isa) {
 }
 
 void ToBf16(const RunContext& ctx, int64_t size, const float* x, bf16* y) {
+  const ProfileScope profile(ctx, "convert", 0, 6.0 * static_cast<double>(size));
   const ConvertLoops& loops = ConvertLoopsFor(ctx.isa);
   ForChunks(ctx, size, kPiece, [&](int64_t, int64_t begin, int64_t end) {
     loops.to_bf16(end - begin, x + begin, &y[begin].bits);
@@ -24,6 +26,7 @@ void ToBf16(const RunContext& ctx, int64_t size, const float* x, bf16* y) {
 }
 
 void ToFloat32(const RunContext& ctx, int64_t size, const bf16* x, float* y) {
+  const ProfileScope profile(ctx, "convert", 0, 6.0 * static_cast<double>(size));
   const ConvertLoops& loops = ConvertLoopsFor(ctx.isa);
   ForChunks(ctx, size, kPiece, [&](int64_t, int64_t begin, int64_t end) {
     loops.to_float32(end - begin, &x[begin].bits, y + begin);
@@ -31,6 +34,7 @@ void ToFloat32(const RunContext& ctx, int64_t size, const bf16* x, float* y) {
 }
 
 void Fill(const RunContext& ctx, int64_t size, float value, float* y) {
+  const ProfileScope profile(ctx, "fill", 0, 4.0 * static_cast<double>(size));
   const ConvertLoops& loops = ConvertLoopsFor(ctx.isa);
   ForChunks(ctx, size, kPiece, [&](int64_t, int64_t begin, int64_t end) {
     loops.fill(end - begin, value, y + begin);
@@ -38,6 +42,7 @@ void Fill(const RunContext& ctx, int64_t size, float value, float* y) {
 }
 
 void Add(const RunContext& ctx, int64_t size, const float* x, float* y) {
+  const ProfileScope profile(ctx, "add", 0, 12.0 * static_cast<double>(size));
   const ConvertLoops& loops = ConvertLoopsFor(ctx.isa);
   ForChunks(ctx, size, kPiece, [&](int64_t, int64_t begin, int64_t end) {
     loops.add(end - begin, x + begin, y + begin);

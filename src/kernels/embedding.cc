@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/profile.h"
 #include "kernels/convert_loops.h"
 #include "kernels/row_chunks.h"
 
@@ -18,6 +19,8 @@ constexpr int64_t kColumns = 64;
 
 void EmbeddingForward(const RunContext& ctx, const EmbeddingArgs& args, const float* word_table,
                       const float* position_table, const float* segment_table, float* out) {
+  const ProfileScope profile(ctx, "embedding forward", 0,
+                             16.0 * static_cast<double>(args.tokens * args.width));
   const ConvertLoops& loops = ConvertLoopsFor(ctx.isa);
   const int64_t width = args.width;
   ForRowChunks(ctx, args.tokens, [&](int64_t, int64_t begin, int64_t end) {
@@ -36,6 +39,8 @@ void EmbeddingForward(const RunContext& ctx, const EmbeddingArgs& args, const fl
 void EmbeddingBackward(const RunContext& ctx, const EmbeddingArgs& args, const float* dout,
                        int64_t word_pad, int64_t position_pad, float* dword_table,
                        float* dposition_table, float* dsegment_table) {
+  const ProfileScope profile(ctx, "embedding backward", 0,
+                             20.0 * static_cast<double>(args.tokens * args.width));
   const ConvertLoops& loops = ConvertLoopsFor(ctx.isa);
   const int64_t width = args.width;
   const int64_t blocks = (width + kColumns - 1) / kColumns;

@@ -1,6 +1,7 @@
 #include "kernels/layer_norm.h"
 
 #include "base/error.h"
+#include "base/profile.h"
 #include "kernels/dropout_mask.h"
 #include "kernels/layer_norm_loops.h"
 #include "kernels/level.h"
@@ -15,6 +16,8 @@ const LayerNormLoops& LayerNormLoopsFor(Isa isa) {
 
 void LayerNormForward(const RunContext& ctx, const LayerNormForwardArgs& args) {
   HAGANE_CHECK(args.width % 4 == 0, "LayerNorm width");
+  const ProfileScope profile(ctx, "layer_norm forward", 0,
+                             16.0 * static_cast<double>(args.rows * args.width));
   const LayerNormLoops& loops = LayerNormLoopsFor(ctx.isa);
   const DropoutLoops& dropout = DropoutLoopsFor(ctx.isa);
   ForRowChunks(ctx, args.rows, [&](int64_t, int64_t begin, int64_t end) {
@@ -42,6 +45,8 @@ void LayerNormForward(const RunContext& ctx, const LayerNormForwardArgs& args) {
 
 void LayerNormBackward(const RunContext& ctx, const LayerNormBackwardArgs& args) {
   HAGANE_CHECK(args.width % 4 == 0, "LayerNorm width");
+  const ProfileScope profile(ctx, "layer_norm backward", 0,
+                             20.0 * static_cast<double>(args.rows * args.width));
   const LayerNormLoops& loops = LayerNormLoopsFor(ctx.isa);
   const DropoutLoops& dropout = DropoutLoopsFor(ctx.isa);
   const int64_t width = args.width;

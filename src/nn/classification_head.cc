@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/profile.h"
 #include "kernels/activation.h"
 #include "kernels/convert.h"
 #include "kernels/loss.h"
@@ -72,6 +73,7 @@ ClassificationHead::Saved ClassificationHead::Plan(Arena* arena, const Stream& x
 
 void ClassificationHead::Forward(const Step& step, const Saved& saved) const {
   const RunContext& ctx = step.ctx;
+  const ProfilePart part(ctx, "head");
   const ParameterSet& parameters = *step.parameters;
   const int64_t rows = step.sequences();
   kernels::Dropout(ctx, step.Dropout(config_.input_dropout, layer_, DropoutSite::kHeadInput),
@@ -96,6 +98,7 @@ void ClassificationHead::Forward(const Step& step, const Saved& saved) const {
 void ClassificationHead::Backward(const Step& step, const Saved& saved, float* scratch,
                                   float* dx) const {
   const RunContext& ctx = step.ctx;
+  const ProfilePart part(ctx, "head");
   ParameterSet* const parameters = step.parameters;
   const int64_t rows = step.sequences();
   if (saved.dlogits_operand.b16 != nullptr) {

@@ -1,5 +1,6 @@
 #include "nn/embeddings.h"
 
+#include "base/profile.h"
 #include "kernels/activation.h"
 #include "kernels/convert.h"
 #include "kernels/embedding.h"
@@ -67,6 +68,7 @@ kernels::DropoutSpec Embeddings::DropoutOf(const Step& step) const {
 
 void Embeddings::Forward(const Step& step, const Saved& saved) const {
   const RunContext& ctx = step.ctx;
+  const ProfilePart part(ctx, "embeddings");
   const ParameterSet& parameters = *step.parameters;
   const int64_t tokens = step.tokens();
   const int64_t width = config_.embedding_size;
@@ -104,6 +106,7 @@ void Embeddings::Forward(const Step& step, const Saved& saved) const {
 void Embeddings::Backward(const Step& step, const Saved& saved, const EncoderLayer::Workspace& work,
                           GradientPair gradient) const {
   const RunContext& ctx = step.ctx;
+  const ProfilePart part(ctx, "embeddings");
   ParameterSet* const parameters = step.parameters;
   const int64_t tokens = step.tokens();
   const int64_t width = config_.embedding_size;

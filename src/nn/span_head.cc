@@ -1,6 +1,7 @@
 #include "nn/span_head.h"
 
 #include "base/error.h"
+#include "base/profile.h"
 #include "kernels/convert.h"
 #include "kernels/loss.h"
 
@@ -36,6 +37,7 @@ SpanHead::Saved SpanHead::Plan(Arena* arena, const Stream& x, int64_t tokens,
 }
 
 void SpanHead::Forward(const Step& step, const Saved& saved) const {
+  const ProfilePart part(step.ctx, "head");
   const int64_t rows = step.tokens();
   if (config_.dropout > 0) {
     kernels::Dropout(step.ctx, DropoutOf(step), step.token_keys(), rows, out_.in, saved.x,
@@ -47,6 +49,7 @@ void SpanHead::Forward(const Step& step, const Saved& saved) const {
 
 void SpanHead::Backward(const Step& step, const Saved& saved, float* /*scratch*/, float* dx) const {
   const RunContext& ctx = step.ctx;
+  const ProfilePart part(ctx, "head");
   ParameterSet* const parameters = step.parameters;
   const int64_t rows = step.tokens();
   if (saved.dlogits_operand.b16 != nullptr) {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/profile.h"
 #include "kernels/adamw.h"
 
 namespace hagane::train {
@@ -27,10 +28,12 @@ Optimizer::Optimizer(const RunContext& ctx, const OptimizerOptions& options,
 }
 
 double Optimizer::GradientNorm() const {
+  const ProfilePart part(ctx_, "optimizer");
   return std::sqrt(kernels::SumOfSquares(ctx_, parameters_->flat_size(), parameters_->grads()));
 }
 
 void Optimizer::Step(double learning_rate, double norm) {
+  const ProfilePart part(ctx_, "optimizer");
   HAGANE_CHECK(std::isfinite(norm), "an update with a gradient that is not finite");
   float clip = 1.0f;
   if (options_.max_grad_norm > 0) {
