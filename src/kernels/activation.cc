@@ -3,6 +3,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "base/profile.h"
 #include "kernels/activation_loops.h"
 #include "kernels/level.h"
 #include "kernels/optional_pointer.h"
@@ -27,24 +28,29 @@ Activation ParseActivation(std::string_view name) {
 }
 
 void ActivationForward(const RunContext& ctx, const ActivationForwardArgs& args) {
+  const ProfileScope profile(ctx, "activation forward", 0,
+                             12.0 * static_cast<double>(args.rows * args.width));
   const ActivationLoops& loops = ActivationLoopsFor(ctx.isa);
   ForRowChunks(ctx, args.rows, [&](int64_t, int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
       const int64_t at = row * args.width;
-      loops.forward({args.activation, args.width, args.h + at, args.bias, args.z + at,
-                     Offset(args.a, at), Bits(args.a_bf16, at)});
+      loops.forward({args.activation, args.width, args.h + at, args.bias, Offset(args.z, at),
+                     Offset(args.a, at), Bits(args.a_bf16, at), Bits(args.slope_bf16, at)});
     }
   });
 }
 
 void ActivationBackward(const RunContext& ctx, const ActivationBackwardArgs& args) {
+  const ProfileScope profile(ctx, "activation backward", 0,
+                             12.0 * static_cast<double>(args.rows * args.width));
   const ActivationLoops& loops = ActivationLoopsFor(ctx.isa);
   ChunkSums sums(args.dbias == nullptr ? 0 : args.rows, args.width);
   ForRowChunks(ctx, args.rows, [&](int64_t chunk, int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
       const int64_t at = row * args.width;
-      loops.backward({args.activation, args.width, args.da + at, args.z + at, Offset(args.dz, at),
-                      Bits(args.dz_bf16, at), args.dbias == nullptr ? nullptr : sums.Of(chunk)});
+      loops.backward({args.activation, args.width, args.da + at, Offset(args.z, at),
+                      Bits(args.slope_bf16, at), Offset(args.dz, at), Bits(args.dz_bf16, at),
+                      args.dbias == nullptr ? nullptr : sums.Of(chunk)});
     }
   });
   if (args.dbias != nullptr) sums.AddTo(args.dbias, 0, args.width);
@@ -52,6 +58,7 @@ void ActivationBackward(const RunContext& ctx, const ActivationBackwardArgs& arg
 
 void AddColumnSums(const RunContext& ctx, int64_t rows, int64_t width, int64_t ld, const float* x,
                    float* sums) {
+  const ProfileScope profile(ctx, "column sums", 0, 4.0 * static_cast<double>(rows * width));
   const ActivationLoops& loops = ActivationLoopsFor(ctx.isa);
   ChunkSums parts(rows, width);
   ForRowChunks(ctx, rows, [&](int64_t chunk, int64_t begin, int64_t end) {
@@ -62,6 +69,7 @@ void AddColumnSums(const RunContext& ctx, int64_t rows, int64_t width, int64_t l
 
 void AddColumnSums(const RunContext& ctx, int64_t rows, int64_t width, int64_t ld, const bf16* x,
                    float* sums) {
+  const ProfileScope profile(ctx, "column sums", 0, 2.0 * static_cast<double>(rows * width));
   const ActivationLoops& loops = ActivationLoopsFor(ctx.isa);
   ChunkSums parts(rows, width);
   ForRowChunks(ctx, rows, [&](int64_t chunk, int64_t begin, int64_t end) {

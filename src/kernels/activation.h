@@ -3,6 +3,9 @@
 //   z = h + bias (kept for backward, may be written over h);   a = act(z)
 //   backward: dz = da * act'(z), a matrix operand; dbias += column sums of dz
 //
+// For backward forward keeps z, or under --bf16 the slope act'(z), rounded: half the memory, and
+// nothing but a product is left to do.
+//
 // gelu is the exact one, 0.5 z (1 + erf(z / sqrt 2)), max error vs double 1e-6 relative to max(1,
 // |z|); gelu_new is the tanh form 0.5 z (1 + tanh(sqrt(2/pi) (z + 0.044715 z^3))).
 #pragma once
@@ -25,9 +28,10 @@ struct ActivationForwardArgs {
   Activation activation = Activation::kGelu;
   const float* h = nullptr;
   const float* bias = nullptr;  // [width] or null
-  float* z = nullptr;           // out; may be h
+  float* z = nullptr;           // out or null; may be h
   float* a = nullptr;           // out or null
   bf16* a_bf16 = nullptr;       // out or null
+  bf16* slope_bf16 = nullptr;   // out or null
 };
 void ActivationForward(const RunContext& ctx, const ActivationForwardArgs& args);
 
@@ -35,7 +39,8 @@ struct ActivationBackwardArgs {
   int64_t rows = 0, width = 0;
   Activation activation = Activation::kGelu;
   const float* da = nullptr;
-  const float* z = nullptr;
+  const float* z = nullptr;  // exactly one of these two
+  const bf16* slope_bf16 = nullptr;
   float* dz = nullptr;      // out or null; may be da or z
   bf16* dz_bf16 = nullptr;  // out or null
   float* dbias = nullptr;   // [width] += or null

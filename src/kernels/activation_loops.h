@@ -15,17 +15,18 @@ enum class Activation;
 struct ActivationForwardRow {
   Activation activation;
   int64_t width;
-  const float *h, *bias;  // bias may be null
-  float *z, *a;           // a may be null
-  uint16_t* a_bf16;       // may be null
+  const float *h, *bias;     // bias may be null
+  float *z, *a;              // may be null
+  uint16_t *a_bf16, *slope;  // may be null; slope: act'(z)
 };
 struct ActivationBackwardRow {
   Activation activation;
   int64_t width;
   const float *da, *z;
-  float* dz;          // may be null
-  uint16_t* dz_bf16;  // may be null
-  float* dbias;       // += this row's dz; may be null
+  const uint16_t* slope;  // null: z is given
+  float* dz;              // may be null
+  uint16_t* dz_bf16;      // may be null
+  float* dbias;           // += this row's dz; may be null
 };
 
 struct ActivationLoops {

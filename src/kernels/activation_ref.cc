@@ -56,7 +56,11 @@ void ActivationForwardReference(const ActivationForwardArgs& args) {
     float z = args.h[at];
     if (args.bias != nullptr) z += args.bias[at % args.width];
     const auto a = static_cast<float>(Value(args.activation, static_cast<double>(z)));
-    args.z[at] = z;
+    if (args.z != nullptr) args.z[at] = z;
+    if (args.slope_bf16 != nullptr) {
+      args.slope_bf16[at] =
+          ToBf16(static_cast<float>(Slope(args.activation, static_cast<double>(z))));
+    }
     if (args.a != nullptr) args.a[at] = a;
     if (args.a_bf16 != nullptr) args.a_bf16[at] = ToBf16(a);
   }
@@ -65,8 +69,10 @@ void ActivationForwardReference(const ActivationForwardArgs& args) {
 void ActivationBackwardReference(const ActivationBackwardArgs& args) {
   std::vector<double> dbias(static_cast<size_t>(args.width));
   for (int64_t at = 0; at < args.rows * args.width; ++at) {
-    const double dz =
-        static_cast<double>(args.da[at]) * Slope(args.activation, static_cast<double>(args.z[at]));
+    const double slope = args.slope_bf16 != nullptr
+                             ? static_cast<double>(ToFloat(args.slope_bf16[at]))
+                             : Slope(args.activation, static_cast<double>(args.z[at]));
+    const double dz = static_cast<double>(args.da[at]) * slope;
     if (args.dz != nullptr) args.dz[at] = static_cast<float>(dz);
     if (args.dz_bf16 != nullptr) args.dz_bf16[at] = ToBf16(static_cast<float>(dz));
     dbias[static_cast<size_t>(at % args.width)] += dz;

@@ -4,8 +4,10 @@
 
 #include "base/aligned_buffer.h"
 #include "base/error.h"
-#include "kernels/attention_loops.h"
+#include "base/profile.h"
+#include "kernels/attention_tiles.h"
 #include "kernels/dropout_mask.h"
+#include "kernels/gemm_tiles.h"
 #include "kernels/level.h"
 #include "kernels/optional_pointer.h"
 
@@ -17,11 +19,25 @@ const AttentionLoops& AttentionLoopsFor(Isa isa) {
 
 namespace {
 
+const AttentionLoops& LoopsFor(const RunContext& ctx, bool bf16_operands) {
+  return bf16_operands && HasTiles(ctx) ? amx::kAttentionTileLoops : AttentionLoopsFor(ctx.isa);
+}
+
 // A thread's scratch, kept so that steps do not allocate.
 float* Scratch(int64_t floats) {
   thread_local AlignedBuffer<float> scratch;
   scratch.Reserve(static_cast<size_t>(floats));
   return scratch.data();
+}
+
+// Operations of one of the products that attention is made of: over all heads and sequences.
+double ProductFlops(const AttentionShape& shape) {
+  double flops = 0;
+  for (int s = 0; s < shape.sequences; ++s) {
+    const double length = shape.cu_seqlens[s + 1] - shape.cu_seqlens[s];
+    flops += 2.0 * length * length * shape.heads * shape.head_size;
+  }
+  return flops;
 }
 
 // Calls body(begin token, head, input) for every sequence and head, on all threads. Longest work
@@ -54,6 +70,7 @@ void ForHeads(const RunContext& ctx, const AttentionShape& shape, const float* q
     if (shape.dropout.active()) {
       key = MakeMaskKey(shape.dropout, shape.samples[sequence]);
       in.mask_key = &key;
+      in.mask_row = DropoutLoopsFor(ctx.isa).mask_row;
       in.first_element = static_cast<uint64_t>(head * in.length * in.length);
     }
     body(begin, head, in);
@@ -63,7 +80,12 @@ void ForHeads(const RunContext& ctx, const AttentionShape& shape, const float* q
 }  // namespace
 
 void AttentionForward(const RunContext& ctx, const AttentionForwardArgs& args) {
-  const AttentionLoops& loops = AttentionLoopsFor(ctx.isa);
+  AttentionForwardBy(ctx, LoopsFor(ctx, args.qkv_bf16 != nullptr), args);
+}
+
+void AttentionForwardBy(const RunContext& ctx, const AttentionLoops& loops,
+                        const AttentionForwardArgs& args) {
+  const ProfileScope profile(ctx, "attention forward", 2 * ProductFlops(args.shape), 0);
   const AttentionShape& shape = args.shape;
   const int64_t hidden = int64_t{shape.heads} * shape.head_size;
   const int64_t tokens = shape.cu_seqlens[shape.sequences];
@@ -82,7 +104,12 @@ void AttentionForward(const RunContext& ctx, const AttentionForwardArgs& args) {
 }
 
 void AttentionBackward(const RunContext& ctx, const AttentionBackwardArgs& args) {
-  const AttentionLoops& loops = AttentionLoopsFor(ctx.isa);
+  AttentionBackwardBy(ctx, LoopsFor(ctx, args.qkv_bf16 != nullptr), args);
+}
+
+void AttentionBackwardBy(const RunContext& ctx, const AttentionLoops& loops,
+                         const AttentionBackwardArgs& args) {
+  const ProfileScope profile(ctx, "attention backward", 5 * ProductFlops(args.shape), 0);
   const AttentionShape& shape = args.shape;
   const int64_t hidden = int64_t{shape.heads} * shape.head_size;
   const int64_t tokens = shape.cu_seqlens[shape.sequences];

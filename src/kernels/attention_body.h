@@ -110,7 +110,7 @@ HAGANE_INLINE const float* MaskOf(const HeadInput& in, int64_t query, float* buf
   const uint64_t first = in.first_element + static_cast<uint64_t>(query * in.length);
   const uint64_t aligned = first & ~uint64_t{3};
   const auto shift = static_cast<int64_t>(first - aligned);
-  kDropoutLoops.mask_row(*in.mask_key, aligned, in.length + shift, buffer);
+  in.mask_row(*in.mask_key, aligned, in.length + shift, buffer);
   return buffer + shift;
 }
 

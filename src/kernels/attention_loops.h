@@ -19,7 +19,8 @@ struct HeadInput {
   const uint16_t *q_bf16, *k_bf16, *v_bf16;
   float scale;              // 1 / sqrt(head_size)
   const MaskKey* mask_key;  // null: no dropout
-  uint64_t first_element;   // of the head's probabilities in the dropout stream
+  void (*mask_row)(const MaskKey& key, uint64_t first, int64_t size, float* mask);
+  uint64_t first_element;  // of the head's probabilities in the dropout stream
 };
 struct HeadForward {
   HeadInput in;
@@ -50,12 +51,16 @@ const AttentionLoops& AttentionLoopsFor(Isa isa);
 
 namespace baseline {
 extern const AttentionLoops kAttentionLoops;
-}
+extern const AttentionLoops kAttentionTileLoops;  // emulated tiles; bf16 only, as those of amx
+}  // namespace baseline
 namespace avx2 {
 extern const AttentionLoops kAttentionLoops;
 }
 namespace avx512 {
 extern const AttentionLoops kAttentionLoops;
+}
+namespace amx {
+extern const AttentionLoops kAttentionTileLoops;
 }
 
 }  // namespace hagane::kernels

@@ -58,29 +58,6 @@ HAGANE_INLINE void PhiloxWords(const MaskKey& key, uint32_t first_block, VecUint
   words[3] = c3;
 }
 
-// out[2 l] = a[l], out[2 l + 1] = b[l], in two vectors.
-template <class T>
-HAGANE_INLINE void Zip(T a, T b, T* low, T* high) {
-#if defined(__clang__)
-  constexpr int kCount = sizeof(T) / sizeof(a[0]);
-  for (int l = 0; l < kCount; ++l) {
-    T& half = l < kCount / 2 ? *low : *high;
-    half[2 * l % kCount] = a[l];
-    half[2 * l % kCount + 1] = b[l];
-  }
-#else
-  typedef decltype(a > b) Index;
-  constexpr int kCount = sizeof(T) / sizeof(a[0]);
-  Index first, second;
-  for (int l = 0; l < kCount; ++l) {
-    first[l] = l / 2 + (l % 2) * kCount;
-    second[l] = kCount / 2 + l / 2 + (l % 2) * kCount;
-  }
-  *low = __builtin_shuffle(a, b, first);
-  *high = __builtin_shuffle(a, b, second);
-#endif
-}
-
 // out[4 l + k] = words[k][l], by zipping first single words, then pairs of them.
 HAGANE_INLINE void StoreInterleaved(const VecUint words[4], float* out) {
   typedef uint64_t VecPair __attribute__((vector_size(HAGANE_SIMD_BYTES)));

@@ -1,11 +1,12 @@
-// Matrix products for Linear layers: oneDNN's matmul behind one function.
+// Matrix products for Linear layers: bf16 operands on AMX tiles where the CPU has them
+// (gemm_tiles.h), all else by oneDNN's matmul, behind one function.
 //
 //   C[m, n] = A[m, k] * B[k, n]  (+ C when accumulate)  (+ bias[n] in every row when given)
 //
 // A and B are row-major in memory, or read transposed. Operand types: both float32, or both bf16
 // (sums are always float32). C is float32 or, with `c_bf16`, rounded once to bf16 at the end.
-// On a CPU where a native bf16 product is slower than float32 FMA, bf16 operands are widened block
-// by block and multiplied in float32: the same result to summation order.
+// Without tiles bf16 operands are widened block by block and multiplied in float32: the same result
+// to summation order.
 //
 // Bits do not depend on the thread count: the product is cut into blocks whose shapes depend on m,
 // n and k alone, one thread calls oneDNN for each, and k is never split over threads. C must not
@@ -47,7 +48,7 @@ struct GemmArgs {
 void Gemm(const RunContext& ctx, const GemmArgs& args);
 
 // One word on how products are computed here, for the first lines: "onednn avx2 fp32",
-// "onednn amx bf16", "bf16 storage, fp32 fma" ...
+// "amx bf16", "bf16 storage, fp32 fma" ...
 const char* GemmDescription(const RunContext& ctx, bool bf16_operands);
 
 // The plain triple loop with double sums, for tests.

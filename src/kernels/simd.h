@@ -130,6 +130,29 @@ HAGANE_INLINE float MaxLanes(Vec x) {
   return lanes[0];
 }
 
+// out[2 l] = a[l], out[2 l + 1] = b[l], in two vectors.
+template <class T>
+HAGANE_INLINE void Zip(T a, T b, T* low, T* high) {
+#if defined(__clang__)
+  constexpr int kCount = sizeof(T) / sizeof(a[0]);
+  for (int l = 0; l < kCount; ++l) {
+    T& half = l < kCount / 2 ? *low : *high;
+    half[2 * l % kCount] = a[l];
+    half[2 * l % kCount + 1] = b[l];
+  }
+#else
+  typedef decltype(a > b) Index;
+  constexpr int kCount = sizeof(T) / sizeof(a[0]);
+  Index first, second;
+  for (int l = 0; l < kCount; ++l) {
+    first[l] = l / 2 + (l % 2) * kCount;
+    second[l] = kCount / 2 + l / 2 + (l % 2) * kCount;
+  }
+  *low = __builtin_shuffle(a, b, first);
+  *high = __builtin_shuffle(a, b, second);
+#endif
+}
+
 // All-ones in the first n lanes.
 HAGANE_INLINE VecInt FirstLanes(int64_t n) {
   VecInt lane;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/profile.h"
 #include "kernels/activation.h"
 #include "kernels/attention.h"
 #include "kernels/convert.h"
@@ -135,7 +136,7 @@ EncoderLayer::Saved EncoderLayer::Plan(Arena* arena, int64_t tokens, int64_t seq
   saved.mean1 = arena->Take<float>(rows);
   saved.rstd1 = arena->Take<float>(rows);
   saved.y1 = Stream::Take(arena, rows * hidden, bf16_operands);
-  saved.z_ffn = arena->Take<float>(rows * config_.intermediate_size);
+  saved.z_ffn = arena->TakeOperand(rows * config_.intermediate_size, bf16_operands);
   saved.a_ffn = arena->TakeOperand(rows * config_.intermediate_size, bf16_operands);
   saved.z2 = arena->Take<float>(rows * hidden);
   saved.mean2 = arena->Take<float>(rows);
@@ -149,12 +150,7 @@ EncoderLayer::Workspace EncoderLayer::PlanWorkspace(const EncoderConfig& config,
   const int64_t hidden = config.hidden_size;
   Workspace work;
   work.dh = arena->TakeOperand(tokens * hidden, bf16_operands);
-  work.d_ffn = arena->Take<float>(tokens * config.intermediate_size);
-  if (bf16_operands) {
-    work.dz_ffn.b16 = arena->Take<bf16>(tokens * config.intermediate_size);
-  } else {
-    work.dz_ffn.f32 = work.d_ffn;
-  }
+  work.dz_ffn = arena->TakeOperand(tokens * config.intermediate_size, bf16_operands);
   work.d_context = arena->Take<float>(tokens * std::max(hidden, int64_t{config.embedding_size}));
   work.spare = arena->Take<float>(tokens * hidden);
   work.dqkv = arena->TakeOperand(tokens * 3 * hidden, bf16_operands);
@@ -162,7 +158,13 @@ EncoderLayer::Workspace EncoderLayer::PlanWorkspace(const EncoderConfig& config,
 }
 
 void EncoderLayer::Forward(const Step& step, const Saved& saved) const {
+  ForwardAttention(step, saved);
+  ForwardFeedForward(step, saved);
+}
+
+void EncoderLayer::ForwardAttention(const Step& step, const Saved& saved) const {
   const RunContext& ctx = step.ctx;
+  const ProfilePart part(ctx, "attention");
   const ParameterSet& parameters = *step.parameters;
   const int64_t hidden = config_.hidden_size;
   const int64_t rows = Rows(step);
@@ -206,20 +208,35 @@ void EncoderLayer::Forward(const Step& step, const Saved& saved) const {
   norm.y = saved.y1.value;
   norm.y_bf16 = saved.y1.operand.b16;
   kernels::LayerNormForward(ctx, norm);
+}
 
-  intermediate_.Forward(ctx, parameters, rows, saved.y1.operand, saved.z_ffn);
-  kernels::ActivationForwardArgs activation;
-  activation.rows = rows;
-  activation.width = config_.intermediate_size;
-  activation.activation = config_.activation;
-  activation.h = saved.z_ffn;
-  activation.bias = parameters.value(intermediate_.bias);
-  activation.z = saved.z_ffn;
-  activation.a = saved.a_ffn.f32;
-  activation.a_bf16 = saved.a_ffn.b16;
-  kernels::ActivationForward(ctx, activation);
+void EncoderLayer::ForwardFeedForward(const Step& step, const Saved& saved) const {
+  const RunContext& ctx = step.ctx;
+  const ProfilePart part(ctx, "feed forward");
+  const ParameterSet& parameters = *step.parameters;
+  const int64_t rows = Rows(step);
 
+  if (saved.a_ffn.b16 != nullptr) {
+    intermediate_.ForwardActivated(ctx, parameters, rows, saved.y1.operand, config_.activation,
+                                   saved.a_ffn.b16, saved.z_ffn.b16);
+  } else {
+    intermediate_.Forward(ctx, parameters, rows, saved.y1.operand, saved.z_ffn.f32);
+    kernels::ActivationForwardArgs activation;
+    activation.rows = rows;
+    activation.width = config_.intermediate_size;
+    activation.activation = config_.activation;
+    activation.h = saved.z_ffn.f32;
+    activation.bias = parameters.value(intermediate_.bias);
+    activation.z = saved.z_ffn.f32;
+    activation.a = saved.a_ffn.f32;
+    kernels::ActivationForward(ctx, activation);
+  }
   output_.Forward(ctx, parameters, rows, saved.a_ffn, saved.z2);
+  kernels::LayerNormForwardArgs norm;
+  norm.rows = rows;
+  norm.width = config_.hidden_size;
+  norm.eps = config_.layer_norm_eps;
+  norm.keys = RowKeysOf(step);
   norm.h = saved.z2;
   norm.bias = parameters.value(output_.bias);
   norm.residual = saved.y1.value;
@@ -237,17 +254,22 @@ void EncoderLayer::Forward(const Step& step, const Saved& saved) const {
 
 GradientPair EncoderLayer::Backward(const Step& step, const Saved& saved, const Workspace& work,
                                     GradientPair gradient) const {
+  return BackwardAttention(step, saved, work, BackwardFeedForward(step, saved, work, gradient));
+}
+
+// Both halves go down with two [tokens, hidden] buffers that change hands.
+GradientPair EncoderLayer::BackwardFeedForward(const Step& step, const Saved& saved,
+                                               const Workspace& work, GradientPair gradient) const {
   const RunContext& ctx = step.ctx;
+  const ProfilePart part(ctx, "feed forward");
   ParameterSet* const parameters = step.parameters;
-  const int64_t hidden = config_.hidden_size;
   const int64_t rows = Rows(step);
-  // Two [tokens, hidden] buffers change hands all the way down.
   float* const first = gradient.dy;
   float* const second = gradient.dy2 != nullptr ? gradient.dy2 : work.spare;
 
   kernels::LayerNormBackwardArgs norm;
   norm.rows = rows;
-  norm.width = hidden;
+  norm.width = config_.hidden_size;
   norm.dy = first;
   norm.dy2 = gradient.dy2;
   norm.z = saved.z2;
@@ -266,22 +288,44 @@ GradientPair EncoderLayer::Backward(const Step& step, const Saved& saved, const 
   kernels::LayerNormBackward(ctx, norm);
 
   output_.BackwardWeight(ctx, parameters, rows, work.dh, saved.a_ffn);
-  output_.BackwardInput(ctx, *parameters, rows, work.dh, work.d_ffn);
-  kernels::ActivationBackwardArgs activation;
-  activation.rows = rows;
-  activation.width = config_.intermediate_size;
-  activation.activation = config_.activation;
-  activation.da = work.d_ffn;
-  activation.z = saved.z_ffn;
-  activation.dz = work.dz_ffn.f32;
-  activation.dz_bf16 = work.dz_ffn.b16;
-  activation.dbias = parameters->grad(intermediate_.bias);
-  kernels::ActivationBackward(ctx, activation);
+  if (work.dz_ffn.b16 != nullptr) {
+    output_.BackwardInputActivated(ctx, *parameters, rows, work.dh, saved.z_ffn.b16,
+                                   work.dz_ffn.b16, parameters->grad(intermediate_.bias));
+  } else {
+    output_.BackwardInput(ctx, *parameters, rows, work.dh, work.dz_ffn.f32);
+    kernels::ActivationBackwardArgs activation;
+    activation.rows = rows;
+    activation.width = config_.intermediate_size;
+    activation.activation = config_.activation;
+    activation.da = work.dz_ffn.f32;
+    activation.z = saved.z_ffn.f32;
+    activation.dz = work.dz_ffn.f32;
+    activation.dbias = parameters->grad(intermediate_.bias);
+    kernels::ActivationBackward(ctx, activation);
+  }
   intermediate_.BackwardWeight(ctx, parameters, rows, work.dz_ffn, saved.y1.operand);
   intermediate_.BackwardInput(ctx, *parameters, rows, work.dz_ffn, second);
+  return {second, first};
+}
 
+GradientPair EncoderLayer::BackwardAttention(const Step& step, const Saved& saved,
+                                             const Workspace& work, GradientPair gradient) const {
+  const RunContext& ctx = step.ctx;
+  const ProfilePart part(ctx, "attention");
+  ParameterSet* const parameters = step.parameters;
+  const int64_t hidden = config_.hidden_size;
+  const int64_t rows = Rows(step);
+  float* const first = gradient.dy2;
+  float* const second = gradient.dy;
+
+  kernels::LayerNormBackwardArgs norm;
+  norm.rows = rows;
+  norm.width = hidden;
   norm.dy = second;
   norm.dy2 = first;
+  norm.keys = RowKeysOf(step);
+  norm.dh = work.dh.f32;
+  norm.dh_bf16 = work.dh.b16;
   norm.z = saved.z1;
   norm.mean = saved.mean1;
   norm.rstd = saved.rstd1;

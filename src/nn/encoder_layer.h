@@ -28,17 +28,16 @@ class EncoderLayer {
     Operand tail_context;     // [rows, hidden], the operand of Wo (= context without the cut)
     float* tail_x = nullptr;  // [rows, hidden], the residual (= x without the cut)
     float *z1 = nullptr, *mean1 = nullptr, *rstd1 = nullptr;
-    Stream y1;               // [rows, hidden]
-    float* z_ffn = nullptr;  // [rows, intermediate], before the activation
-    Operand a_ffn;           // [rows, intermediate]
+    Stream y1;      // [rows, hidden]
+    Operand z_ffn;  // [rows, intermediate], before the activation; bf16: its slope there
+    Operand a_ffn;  // [rows, intermediate]
     float *z2 = nullptr, *mean2 = nullptr, *rstd2 = nullptr;
     Stream y2;  // output, [rows, hidden]
   };
   // Scratch of backward, shared by all layers.
   struct Workspace {
     Operand dh;                  // [tokens, hidden]
-    float* d_ffn = nullptr;      // [tokens, intermediate]
-    Operand dz_ffn;              // the same as an operand (float32: the same memory)
+    Operand dz_ffn;              // [tokens, intermediate]
     float* d_context = nullptr;  // [tokens, max(hidden, embedding)]
     float* spare = nullptr;      // [tokens, hidden], the second gradient buffer
     Operand dqkv;                // [tokens, 3 hidden]
@@ -61,6 +60,12 @@ class EncoderLayer {
   double LinearFlopsPerToken() const;
 
  private:
+  void ForwardAttention(const Step& step, const Saved& saved) const;
+  void ForwardFeedForward(const Step& step, const Saved& saved) const;
+  GradientPair BackwardFeedForward(const Step& step, const Saved& saved, const Workspace& work,
+                                   GradientPair gradient) const;
+  GradientPair BackwardAttention(const Step& step, const Saved& saved, const Workspace& work,
+                                 GradientPair gradient) const;
   int64_t Rows(const Step& step) const {
     return first_tokens_only_ ? step.sequences() : step.tokens();
   }

@@ -206,6 +206,31 @@ TEST_P(ActivationTest, AgreesWithEveryOptionalPartLeftOut) {
   }
 }
 
+// Under --bf16 the rounded slope is kept in place of z.
+TEST_P(ActivationTest, TheSlopeKeptInBf16IsThatOfZAndIsMultipliedOnTheWayBack) {
+  for (const Activation activation : kAll) {
+    for (const int64_t width : {1, 16, 37}) {
+      const Case c{33, width, activation};
+      Problem got(c);
+      Guarded<bf16> slope(c.rows * width, 1);
+      got.forward.slope_bf16 = slope.data();
+      ActivationForward(ctx_, got.forward);
+      const std::vector<float> exact =
+          Slopes(activation, {got.z.span().begin(), got.z.span().end()});
+      std::vector<float> want_dz;
+      for (size_t i = 0; i < exact.size(); ++i) {
+        EXPECT_NEAR(ToFloat(slope[i]), exact[i], 1e-6 + std::abs(exact[i]) / 256);
+        want_dz.push_back(got.da[i] * ToFloat(slope[i]));
+      }
+      got.backward.z = nullptr;
+      got.backward.slope_bf16 = slope.data();
+      ActivationBackward(ctx_, got.backward);
+      ExpectSameBits(got.dz.span(), want_dz, "dz");
+      ExpectRounded(got.dz_bf16.span(), got.dz.span(), "dz");
+    }
+  }
+}
+
 TEST_P(ActivationTest, WritesOverItsInputsWhereThatIsAllowed) {
   const Case c{33, 37};
   Problem apart(c), over_da(c), over_z(c);
@@ -232,7 +257,7 @@ TEST_P(ActivationTest, UsesTheTableOfTheLevel) {
   Problem got({1, 1000}), want({1, 1000});
   ActivationForward(ctx_, got.forward);
   const ActivationForwardArgs& f = want.forward;
-  loops.forward({f.activation, f.width, f.h, f.bias, f.z, f.a, nullptr});
+  loops.forward({f.activation, f.width, f.h, f.bias, f.z, f.a, nullptr, nullptr});
   ExpectSameBits(got.a.span(), want.a.span(), "a");
 }
 

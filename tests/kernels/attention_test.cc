@@ -1,6 +1,6 @@
 #include "kernels/attention.h"
 
-#include "kernels/attention_loops.h"
+#include "kernels/attention_tiles.h"
 #include "kernels/dropout_mask.h"
 #include "tests/kernels/level_test.h"
 
@@ -102,9 +102,15 @@ struct Problem {
 
 class AttentionTest : public LevelTest {
  protected:
-  void ExpectLikeReference(const Case& c) const {
+  // `loops`: other than those that the context chooses.
+  void ExpectLikeReference(const Case& c, const AttentionLoops* loops = nullptr) const {
     Problem got(c), want(c);
-    got.Run(ctx_);
+    if (loops == nullptr) {
+      got.Run(ctx_);
+    } else {
+      AttentionForwardBy(ctx_, *loops, got.forward);
+      AttentionBackwardBy(ctx_, *loops, got.backward);
+    }
     want.RunReference();
     // Scores are below |q| |k| / sqrt(d); their rounding is the relative error of probabilities.
     // Norms of vectors of values in [-1, 1] are about sqrt(d / 3).
@@ -166,6 +172,25 @@ TEST_P(AttentionTest, AgreesWithThePlainLoopsAtEveryHeadSize) {
       }
     }
   }
+}
+
+// The kernel that runs on AMX, on tiles made of plain loops.
+TEST_P(AttentionTest, OnEmulatedTilesItAgreesWithThePlainLoops) {
+  Case c;
+  c.bf16_in = true;
+  for (const int32_t length : {1, 2, 15, 16, 17, 31, 32, 33, 64, 65, 130}) {
+    for (const int head_size : {4, 20, 32, 64}) {
+      for (const float dropout : {0.0f, 0.2f}) {
+        c.lengths = {length, 3};
+        c.head_size = head_size;
+        c.dropout = dropout;
+        ExpectLikeReference(c, &baseline::kAttentionTileLoops);
+      }
+    }
+  }
+  c.lengths = {49, 2};
+  c.query_size = 50.0f;
+  ExpectLikeReference(c, &baseline::kAttentionTileLoops);
 }
 
 TEST_P(AttentionTest, NoSequencesAreNoWork) {

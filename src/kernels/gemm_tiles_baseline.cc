@@ -1,0 +1,3 @@
+#define HAGANE_SIMD_NAMESPACE baseline
+#define HAGANE_SIMD_BYTES 64
+#include "kernels/gemm_tiles_body.h"
