@@ -20,5 +20,6 @@ double PeakGflops(const kernels::MachinePeak& peak, bool bf16);
 
 // hagane bench step, hagane bench kernels; `args` without these words.
 int BenchStep(const std::vector<std::string>& args, const Streams& streams);
+int BenchKernels(const std::vector<std::string>& args, const Streams& streams);
 
 }  // namespace hagane::cli

@@ -95,16 +95,19 @@ double PeakGflops(const kernels::MachinePeak& peak, bool bf16) {
 }
 
 int BenchCommand(const std::vector<std::string>& args, const Streams& streams) {
-  const std::string usage = "hagane bench peak [flags]\n       hagane bench step [flags]";
+  const std::string usage =
+      "hagane bench peak [flags]\n       hagane bench kernels [flags]\n       hagane bench step "
+      "[flags]";
   const std::string what = args.empty() ? "" : args[0];
   const std::vector<std::string> rest(args.begin() + (args.empty() ? 0 : 1), args.end());
   if (what == "peak") return BenchPeak(rest, streams);
+  if (what == "kernels") return BenchKernels(rest, streams);
   if (what == "step") return BenchStep(rest, streams);
   if (what == "--help" || what == "-h") {
     streams.out << "usage: " << usage << "\n\nEach says more with --help.\n";
     return 0;
   }
-  throw UsageError("hagane bench needs to know what to measure: peak or step", usage);
+  throw UsageError("hagane bench needs to know what to measure: peak, kernels or step", usage);
 }
 
 }  // namespace hagane::cli

@@ -105,11 +105,11 @@ struct StepResult {
   double percent() const { return 100 * gflops / peak_gflops; }
 };
 
-StepResult TimeSteps(const RunContext& ctx, const StepOptions& options, nn::Model* model,
+StepResult TimeSteps(const RunContext& ctx, const StepOptions& options,
+                     const std::vector<int32_t>& lengths, nn::Model* model,
                      const ProfileClock& clock, Profile* profile) {
   train::OptimizerOptions optimizer_options;
   train::Optimizer optimizer(ctx, optimizer_options, &model->parameters());
-  const std::vector<int32_t> lengths = LengthsFor(options, model->config());
   const auto batch_size = static_cast<size_t>(options.batch);
   StepResult result;
   std::vector<double> rates;
@@ -219,6 +219,8 @@ int BenchStep(const std::vector<std::string>& args, const Streams& streams) {
     return 0;
   }
   const StepOptions options = ReadOptions(flags);
+  const std::vector<int32_t> lengths =
+      LengthsFor(options, nn::ParseEncoderConfig(BenchModelConfig(options.model), options.model));
   Console console(streams, Console::Level::kAll);
   RunContext ctx = BenchContext(flags, console);
   const ProfileClock clock =
@@ -232,7 +234,7 @@ int BenchStep(const std::vector<std::string>& args, const Streams& streams) {
   // The peak belongs to the same minute: before and after, the better one.
   constexpr double kPeakSeconds = 0.5;
   double peak = PeakGflops(kernels::MeasurePeak(ctx, kPeakSeconds, false), options.bf16);
-  StepResult result = TimeSteps(ctx, options, model.get(), clock, ctx.profile);
+  StepResult result = TimeSteps(ctx, options, lengths, model.get(), clock, ctx.profile);
   peak = std::max(peak, PeakGflops(kernels::MeasurePeak(ctx, kPeakSeconds, false), options.bf16));
   result.peak_gflops = peak;
 

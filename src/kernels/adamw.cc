@@ -24,7 +24,9 @@ constexpr int64_t kPiece = 1 << 15;
 
 void AdamW(const RunContext& ctx, const AdamWArgs& args) {
   const ProfileScope profile(
-      ctx, "adamw", 0, (args.param_bf16 != nullptr ? 30.0 : 28.0) * static_cast<double>(args.size));
+      ctx, "adamw", 0,
+      (28.0 + (args.param_bf16 != nullptr ? 2 : 0) + (args.zeroed != nullptr ? 4 : 0)) *
+          static_cast<double>(args.size));
   const AdamWLoops& loops = AdamWLoopsFor(ctx.isa);
   const auto t = static_cast<double>(args.step);
   AdamWFactors factors = {};
@@ -38,7 +40,7 @@ void AdamW(const RunContext& ctx, const AdamWArgs& args) {
   factors.rate = static_cast<float>(args.lr / (1.0 - std::pow(args.beta1, t)));
   ForChunks(ctx, args.size, kPiece, [&](int64_t, int64_t at, int64_t end) {
     loops.update(end - at, factors, args.grad + at, args.param + at, args.exp_avg + at,
-                 args.exp_avg_sq + at, Bits(args.param_bf16, at));
+                 args.exp_avg_sq + at, Bits(args.param_bf16, at), Offset(args.zeroed, at));
   });
 }
 

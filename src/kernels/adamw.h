@@ -22,6 +22,7 @@ struct AdamWArgs {
   float* exp_avg = nullptr;
   float* exp_avg_sq = nullptr;
   bf16* param_bf16 = nullptr;  // or null
+  float* zeroed = nullptr;     // set to 0 behind the update: grad again, or null
   float clip = 1.0f;           // factor on every gradient
   double lr = 0.0, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weight_decay = 0.0;  // 0: not decayed
   int64_t step = 1;                                                             // t, from 1

@@ -7,7 +7,7 @@ namespace hagane::kernels::HAGANE_SIMD_NAMESPACE {
 namespace {
 
 void Update(int64_t size, const AdamWFactors& f, const float* grad, float* param, float* exp_avg,
-            float* exp_avg_sq, uint16_t* param_bf16) {
+            float* exp_avg_sq, uint16_t* param_bf16, float* zeroed) {
   HAGANE_FOR_ROW(i, n, size) {
     const Vec g = LoadN(grad + i, n) * f.clip;
     Vec m = LoadN(exp_avg + i, n);
@@ -19,6 +19,7 @@ void Update(int64_t size, const AdamWFactors& f, const float* grad, float* param
     StoreN(m, exp_avg + i, n);
     StoreN(v, exp_avg_sq + i, n);
     StoreN(p, param + i, n);
+    if (zeroed != nullptr) StoreN(Vec{}, zeroed + i, n);
     if (param_bf16 != nullptr) StoreBf16N(p, param_bf16 + i, n);
   }
 }

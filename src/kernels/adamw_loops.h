@@ -23,7 +23,7 @@ struct AdamWFactors {
 
 struct AdamWLoops {
   void (*update)(int64_t size, const AdamWFactors& factors, const float* grad, float* param,
-                 float* exp_avg, float* exp_avg_sq, uint16_t* param_bf16);
+                 float* exp_avg, float* exp_avg_sq, uint16_t* param_bf16, float* zeroed);
   double (*sum_of_squares)(int64_t size, const float* x);
 };
 const AdamWLoops& AdamWLoopsFor(Isa isa);

@@ -18,6 +18,7 @@ void AdamWReference(const AdamWArgs& args) {
     args.exp_avg[i] = static_cast<float>(m);
     args.exp_avg_sq[i] = static_cast<float>(v);
     args.param[i] = static_cast<float>(p);
+    if (args.zeroed != nullptr) args.zeroed[i] = 0.0f;
     if (args.param_bf16 != nullptr) args.param_bf16[i] = ToBf16(args.param[i]);
   }
 }

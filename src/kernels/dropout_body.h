@@ -24,63 +24,72 @@ HAGANE_INLINE VecPairs MultiplyLow(VecPairs x, uint32_t m) {
 #endif
 }
 
-// Low and high 32 bits of a * m.
-HAGANE_INLINE void Multiply(VecUint a, uint32_t m, VecUint* low, VecUint* high) {
-  // Even lanes sit in the low halves of 64-bit lanes, odd ones in the high halves: two widening
-  // multiplications, as the instruction has them.
-  const VecPairs pairs = BitCast<VecPairs>(a);
-  const VecPairs even = MultiplyLow(pairs, m);
-  const VecPairs odd = MultiplyLow(pairs >> 32, m);
-  *low = BitCast<VecUint>((even & 0xffffffffull) | (odd << 32));
-  *high = BitCast<VecUint>((even >> 32) | (odd & ~0xffffffffull));
+// The high half of each 64-bit lane, in the low one; what the high one then holds is undefined. As
+// a shuffle where there is a port for these: shifts would wait for the one of the multiplications.
+HAGANE_INLINE VecPairs HighHalves(VecPairs x) {
+#if defined(__AVX512F__) && HAGANE_SIMD_BYTES == 64
+  return BitCast<VecPairs>(_mm512_shuffle_epi32(BitCast<__m512i>(x), _MM_PERM_ENUM(0xf5)));
+#elif defined(__AVX2__) && HAGANE_SIMD_BYTES == 32
+  return BitCast<VecPairs>(_mm256_shuffle_epi32(BitCast<__m256i>(x), 0xf5));
+#else
+  return x >> 32;
+#endif
 }
 
-// words[k][lane]: word k of the counter {first_block + lane, step, sample, layer_site}.
-HAGANE_INLINE void PhiloxWords(const MaskKey& key, uint32_t first_block, VecUint words[4]) {
-  VecUint c0 = {};
-  for (uint32_t i = 0; i < kLanes; ++i) c0[i] = first_block + i;
-  VecUint c1 = SetUint(key.step), c2 = SetUint(key.sample), c3 = SetUint(key.layer_site);
-  uint32_t k0 = key.key0, k1 = key.key1;
-  for (int round = 0; round < 10; ++round) {
-    VecUint low0, high0, low1, high1;
-    Multiply(c0, 0xD2511F53u, &low0, &high0);
-    Multiply(c2, 0xCD9E8D57u, &low1, &high1);
-    c0 = high1 ^ c1 ^ k0;
-    c1 = low1;
-    c2 = high0 ^ c3 ^ k1;
-    c3 = low0;
-    k0 += 0x9E3779B9u;
-    k1 += 0xBB67AE85u;
+// Half a vector of counters, each in a 64-bit lane of its own: a product's low half is the next
+// round's word as it stands, its high half one shuffle away. What the upper halves of words hold is
+// never read.
+constexpr int64_t kCounters = kLanes / 2;
+
+constexpr int kRounds = 10;
+// The keys of the rounds for all lanes: made once for a row, as making them costs as much as using.
+struct RoundKeys {
+  VecPairs first[kRounds], second[kRounds];
+  explicit RoundKeys(const MaskKey& key) {
+    uint32_t k0 = key.key0, k1 = key.key1;
+    for (int round = 0; round < kRounds; ++round) {
+      first[round] = VecPairs{} + k0;
+      second[round] = VecPairs{} + k1;
+      k0 += 0x9E3779B9u;
+      k1 += 0xBB67AE85u;
+    }
   }
-  words[0] = c0;
-  words[1] = c1;
-  words[2] = c2;
-  words[3] = c3;
-}
+};
 
-// out[4 l + k] = words[k][l], by zipping first single words, then pairs of them.
-HAGANE_INLINE void StoreInterleaved(const VecUint words[4], float* out) {
-  typedef uint64_t VecPair __attribute__((vector_size(HAGANE_SIMD_BYTES)));
-  VecUint pairs01[2], pairs23[2];
-  Zip(words[0], words[1], &pairs01[0], &pairs01[1]);
-  Zip(words[2], words[3], &pairs23[0], &pairs23[1]);
-  for (int half = 0; half < 2; ++half) {
-    VecPair quads[2];
-    Zip(BitCast<VecPair>(pairs01[half]), BitCast<VecPair>(pairs23[half]), &quads[0], &quads[1]);
-    __builtin_memcpy(out + 2 * half * kLanes, &quads[0], sizeof(VecPair));
-    __builtin_memcpy(out + (2 * half + 1) * kLanes, &quads[1], sizeof(VecPair));
+// c[k][lane]: word k of the counter, encrypted in place.
+HAGANE_INLINE void Philox(const RoundKeys& keys, VecPairs c[4]) {
+  for (int round = 0; round < kRounds; ++round) {
+    const VecPairs product0 = MultiplyLow(c[0], 0xD2511F53u);
+    const VecPairs product1 = MultiplyLow(c[2], 0xCD9E8D57u);
+    c[0] = HighHalves(product1) ^ c[1] ^ keys.first[round];
+    c[1] = product1;
+    c[2] = HighHalves(product0) ^ c[3] ^ keys.second[round];
+    c[3] = product0;
   }
 }
 
 void MaskRow(const MaskKey& key, uint64_t first, int64_t size, float* mask) {
+  const RoundKeys keys(key);
   const VecUint scale = SetUint(BitCast<uint32_t>(key.scale));
-  for (int64_t i = 0; i < size; i += 4 * kLanes) {
-    VecUint words[4];
-    PhiloxWords(key, static_cast<uint32_t>((first + static_cast<uint64_t>(i)) / 4), words);
-    VecUint kept[4];
-    for (int k = 0; k < 4; ++k) kept[k] = BitCast<VecUint>(words[k] >= key.threshold) & scale;
+  // Counters of the first lanes: {block, step, sample, layer_site}, blocks one after the other.
+  VecPairs block = {};
+  for (int64_t i = 0; i < kCounters; ++i) {
+    block[i] = static_cast<uint32_t>(first / 4) + static_cast<uint64_t>(i);
+  }
+  for (int64_t i = 0; i < size; i += 2 * kLanes, block += static_cast<uint64_t>(kCounters)) {
+    VecPairs words[4] = {block, VecPairs{} + key.step, VecPairs{} + key.sample,
+                         VecPairs{} + key.layer_site};
+    Philox(keys, words);
     // Word k of lane l belongs to element 4 l + k.
-    StoreInterleaved(kept, mask + i);
+    const VecPairs pairs01 = (words[0] & 0xffffffffull) | (words[1] << 32);
+    const VecPairs pairs23 = (words[2] & 0xffffffffull) | (words[3] << 32);
+    VecPairs elements[2];
+    Zip(pairs01, pairs23, &elements[0], &elements[1]);
+    for (int half = 0; half < 2; ++half) {
+      const VecUint word = BitCast<VecUint>(elements[half]);
+      const VecUint kept = BitCast<VecUint>(word >= key.threshold) & scale;
+      __builtin_memcpy(mask + i + half * kLanes, &kept, sizeof(kept));
+    }
   }
 }
 

@@ -11,6 +11,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#endif
+
 #if !defined(HAGANE_SIMD_NAMESPACE) || !defined(HAGANE_SIMD_BYTES)
 #error "define HAGANE_SIMD_NAMESPACE and HAGANE_SIMD_BYTES first"
 #endif
@@ -44,14 +48,28 @@ HAGANE_INLINE Vec Load(const float* p) {
 }
 HAGANE_INLINE void Store(Vec x, float* p) { __builtin_memcpy(p, &x, sizeof(Vec)); }
 
-// The first n (< kLanes) elements; the other lanes are 0 / are not written.
+// The first n (< kLanes) elements; the other lanes are 0 / are not written. By masks where there
+// are any: element by element it is slower than the rest of a short row.
+#if defined(__AVX512F__) && HAGANE_SIMD_BYTES == 64
+#define HAGANE_LANE_MASKS 1
+HAGANE_INLINE __mmask16 MaskOfFirst(int64_t n) { return static_cast<__mmask16>((1u << n) - 1); }
+#endif
+
 HAGANE_INLINE Vec LoadFirst(const float* p, int64_t n) {
+#if defined(HAGANE_LANE_MASKS)
+  return BitCast<Vec>(_mm512_maskz_loadu_ps(MaskOfFirst(n), p));
+#else
   Vec x = {};
   for (int64_t i = 0; i < n; ++i) x[i] = p[i];
   return x;
+#endif
 }
 HAGANE_INLINE void StoreFirst(Vec x, float* p, int64_t n) {
+#if defined(HAGANE_LANE_MASKS)
+  _mm512_mask_storeu_ps(p, MaskOfFirst(n), BitCast<__m512>(x));
+#else
   for (int64_t i = 0; i < n; ++i) p[i] = x[i];
+#endif
 }
 
 // bf16 values are passed as their 16 bits. Rounding as base/bf16.h: nearest even, NaN made quiet.
@@ -66,7 +84,11 @@ HAGANE_INLINE void StoreBf16(Vec x, uint16_t* p) {
 }
 HAGANE_INLINE void StoreFirstBf16(Vec x, uint16_t* p, int64_t n) {
   const VecUint y = RoundedBits(x);
+#if defined(HAGANE_LANE_MASKS)
+  _mm512_mask_cvtepi32_storeu_epi16(p, MaskOfFirst(n), BitCast<__m512i>(y));
+#else
   for (int64_t i = 0; i < n; ++i) p[i] = static_cast<uint16_t>(y[i]);
+#endif
 }
 // x rounded to bf16 and widened again.
 HAGANE_INLINE Vec RoundToBf16(Vec x) { return BitCast<Vec>(RoundedBits(x) << 16); }
@@ -76,9 +98,14 @@ HAGANE_INLINE Vec LoadBf16(const uint16_t* p) {
   return BitCast<Vec>(__builtin_convertvector(x, VecUint) << 16);
 }
 HAGANE_INLINE Vec LoadFirstBf16(const uint16_t* p, int64_t n) {
+#if defined(HAGANE_LANE_MASKS)
+  const __m256i half = _mm256_maskz_loadu_epi16(MaskOfFirst(n), p);
+  return BitCast<Vec>(BitCast<VecUint>(_mm512_cvtepu16_epi32(half)) << 16);
+#else
   VecUint x = {};
   for (int64_t i = 0; i < n; ++i) x[i] = p[i];
   return BitCast<Vec>(x << 16);
+#endif
 }
 HAGANE_INLINE float WidenBf16(uint16_t x) { return BitCast<float>(static_cast<uint32_t>(x) << 16); }
 

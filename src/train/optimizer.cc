@@ -48,6 +48,7 @@ void Optimizer::Step(double learning_rate, double norm) {
     args.exp_avg = exp_avg_.data() + range.begin;
     args.exp_avg_sq = exp_avg_sq_.data() + range.begin;
     if (parameters_->has_copies()) args.param_bf16 = parameters_->copies() + range.begin;
+    args.zeroed = parameters_->grads() + range.begin;
     args.clip = clip;
     args.lr = learning_rate;
     args.beta1 = options_.beta1;
@@ -57,7 +58,6 @@ void Optimizer::Step(double learning_rate, double norm) {
     args.step = steps_;
     kernels::AdamW(ctx_, args);
   }
-  parameters_->ZeroGrads(ctx_);
 }
 
 }  // namespace hagane::train

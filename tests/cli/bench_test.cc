@@ -51,6 +51,22 @@ TEST(BenchStepTest, JsonHasTheKeysAndTheProfileAddsUp) {
   EXPECT_LE(seconds, 2 / json.at("examples_per_s").get<double>());
 }
 
+TEST(BenchKernelsTest, EveryKernelHasARate) {
+  for (const bool bf16 : {false, true}) {
+    std::vector<std::string> args = {"bench",     "kernels", "--model",   "minilm",
+                                     "--lengths", "sst2",    "--seconds", "0",
+                                     "--threads", "1",       "--json"};
+    if (bf16) args.push_back("--bf16");
+    const Outcome outcome = RunProgram(args);
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    const auto json = nlohmann::json::parse(outcome.out);
+    EXPECT_EQ(json.at("kernels").size(), 20u);
+    for (const auto& row : json.at("kernels")) {
+      EXPECT_GT(row.at("gflops").get<double>() + row.at("gb_s").get<double>(), 0) << row.dump();
+    }
+  }
+}
+
 TEST(BenchStepTest, WhatItCannotMeasureIsRefused) {
   EXPECT_EQ(RunProgram({"bench"}).code, 2);
   EXPECT_EQ(RunProgram({"bench", "step", "--model", "gpt"}).code, 2);

@@ -94,6 +94,18 @@ TEST_P(AdamWTest, StaysOnThePathOfDoublesOverManySteps) {
   }
 }
 
+TEST_P(AdamWTest, TheGradientIsZeroedBehindTheUpdateWhereAsked) {
+  for (const int64_t size : {1, 16, 33, 1000}) {
+    Problem kept(size), zeroed(size);
+    zeroed.args.zeroed = zeroed.grad.data();
+    AdamW(ctx_, kept.args);
+    AdamW(ctx_, zeroed.args);
+    ExpectSameBits(zeroed.param.span(), kept.param.span(), "param");
+    for (const float x : zeroed.grad.span()) ASSERT_EQ(x, 0.0f);
+    EXPECT_NE(kept.grad[0], 0.0f);
+  }
+}
+
 // A gradient of 1 moves the weight by lr a step: too little for a weight kept in bf16, which would
 // stay at 1 for ever.
 TEST_P(AdamWTest, SmallStepsAddUpInTheFloatWeightAndReachItsBf16Copy) {
