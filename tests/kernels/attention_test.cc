@@ -193,6 +193,36 @@ TEST_P(AttentionTest, OnEmulatedTilesItAgreesWithThePlainLoops) {
   ExpectLikeReference(c, &baseline::kAttentionTileLoops);
 }
 
+// Rows and columns past the length are operands too: what the scratch held must not reach results.
+TEST_P(AttentionTest, OnEmulatedTilesTheScratchMayHoldAnything) {
+  constexpr int64_t kLength = 33, kSize = 20;
+  const std::vector<bf16> qkv = Rounded(RandomValues(kLength * 3 * kSize, 1));
+  const std::vector<float> dout = RandomValues(kLength * kSize, 2);
+  const AttentionLoops& loops = baseline::kAttentionTileLoops;
+  const auto run = [&](int byte) {
+    const int64_t floats =
+        std::max(loops.forward_scratch(kLength, kSize), loops.backward_scratch(kLength, kSize));
+    AlignedBuffer<float> scratch(static_cast<size_t>(floats));
+    std::vector<float> out(dout.size()), lse(kLength), dqkv(qkv.size());
+    HeadInput in = {};
+    in.length = kLength;
+    in.head_size = kSize;
+    in.ld = 3 * kSize;
+    in.q_bf16 = &qkv[0].bits;
+    in.k_bf16 = &qkv[kSize].bits;
+    in.v_bf16 = &qkv[2 * kSize].bits;
+    in.scale = 0.2f;
+    std::memset(scratch.data(), byte, scratch.size() * sizeof(float));
+    loops.forward({in, lse.data(), out.data(), nullptr, kSize, scratch.data()});
+    std::memset(scratch.data(), byte, scratch.size() * sizeof(float));
+    loops.backward({in, lse.data(), dout.data(), kSize, dqkv.data(), dqkv.data() + kSize,
+                    dqkv.data() + 2 * kSize, nullptr, nullptr, nullptr, scratch.data()});
+    out.insert(out.end(), dqkv.begin(), dqkv.end());
+    return out;
+  };
+  ExpectSameBits(run(0xff), run(0), "results");  // all bits set: NaN
+}
+
 TEST_P(AttentionTest, NoSequencesAreNoWork) {
   Case c{{}};
   const Problem problem(c);
