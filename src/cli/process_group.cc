@@ -195,7 +195,14 @@ void SayGroup(comm::Group* group, const RunContext& ctx, Log& log) {
 int InGroup(comm::Group* group, const Streams& streams, const std::function<int()>& body) {
   if (group->alone()) return body();
   try {
-    return body();
+    const int code = body();
+    // MPICH 4.0's MPI_Finalize between hosts: a rank waits for the answer of one that is already
+    // past answering, for ever. Where the launcher can be told without it, it is left out.
+    const bool finish = !comm::UnderHydra();
+    if (group->End(finish) && finish) return code;
+    streams.out.flush();
+    comm::LeaveLaunch();
+    _exit(code);
   } catch (...) {
     // What all ranks find wrong rank 0 says; its end then ends the others in their pause.
     if (!group->leads()) std::this_thread::sleep_for(std::chrono::seconds(1));

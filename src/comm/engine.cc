@@ -18,6 +18,7 @@ constexpr double kWireGraceSeconds = 5;
 // Between looks at the wire while the processor is needed elsewhere, and while nothing is expected.
 constexpr int kPollsBeforeSleep = 200;
 constexpr auto kShortSleep = std::chrono::microseconds(50);
+constexpr auto kEndSleep = std::chrono::milliseconds(5);
 constexpr auto kLongSleep = std::chrono::milliseconds(100);
 
 // A rank that let so many pass is more likely the cause than one that is heard.
@@ -52,12 +53,27 @@ Engine::Engine(std::function<std::unique_ptr<Wire>()> open, const Deadlines& dea
 }
 
 Engine::~Engine() {
+  Stop();
+  if (thread_.joinable()) thread_.join();
+}
+
+void Engine::Stop() {
   {
     const std::lock_guard lock(mutex_);
     stop_ = true;
   }
   wake_engine_.notify_one();
-  if (thread_.joinable()) thread_.join();
+}
+
+bool Engine::End(bool finish) {
+  {
+    const std::lock_guard lock(mutex_);
+    finish_ = finish;
+  }
+  Stop();
+  const auto limit = Clock::now() + Seconds(deadlines_.end);
+  while (!ended_ && Clock::now() < limit) std::this_thread::sleep_for(kEndSleep);
+  return ended_;
 }
 
 void Engine::SetNames(std::vector<std::string> names) {
@@ -175,7 +191,7 @@ void Engine::Main(const std::function<std::unique_ptr<Wire>()>& open) {
     }
   }
   // After a failure other ranks may be gone: the orderly end would wait for them for ever.
-  if (failure_.empty()) {
+  if (failure_.empty() && finish_) {
     for (Peer& peer : peers_) {
       wire_->Cancel(&peer.receive);
       wire_->Cancel(&peer.send);

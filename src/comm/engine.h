@@ -24,6 +24,7 @@ struct Deadlines {
   double start = 60;     // seconds until all processes have joined
   double silence = 12;   // a peer that gives no sign of life for so long is lost
   double heartbeat = 2;  // seconds between signs of life
+  double end = 5;        // seconds for the wire's orderly end
 };
 
 // A rank did not answer in time, or the wire broke. Its sentence names rank, host and operation.
@@ -66,12 +67,16 @@ class Engine {
   // Start and Wait.
   void Run(std::unique_ptr<Operation> operation, std::string what, double seconds);
 
+  // Ends in order with the other ranks, or without `finish` just stops using the wire. False: the
+  // wire does not come back from it, and the process should end without the destructor.
+  bool End(bool finish);
   // Ends all processes that can be reached, this one too.
   [[noreturn]] void Abort(int exit_code);
 
  private:
   using Clock = std::chrono::steady_clock;
 
+  void Stop();
   // On the engine's thread.
   void Main(const std::function<std::unique_ptr<Wire>()>& open);
   bool MoveOn();  // true: something was under way
@@ -90,7 +95,7 @@ class Engine {
   std::deque<std::shared_ptr<Task>> posted_;  // not yet seen by the engine
   std::vector<std::string> names_;
   std::string failure_;  // not empty: nothing goes on
-  bool opened_ = false, stop_ = false;
+  bool opened_ = false, stop_ = false, finish_ = true;
   std::atomic<int> abort_code_{-1};
   std::atomic<bool> ended_{false};
 

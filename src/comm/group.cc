@@ -34,13 +34,17 @@ Group::Group(std::function<std::unique_ptr<Wire>()> open, const Deadlines& deadl
   Meet();
 }
 
-Group::~Group() {
-  if (engine_ == nullptr) return;
+Group::~Group() { End(); }
+
+bool Group::End(bool finish) {
+  if (engine_ == nullptr || ended_) return true;
+  ended_ = true;
   try {
     Barrier("the others to end");
   } catch (const PeerLost&) {
     // Whoever is lost now has nothing left to give; the engine ends without them.
   }
+  return engine_->End(finish);
 }
 
 void Group::Meet() {

@@ -70,6 +70,10 @@ class Group {
 
   // For operations beside the calling thread's work; null in a group of one.
   Engine* engine() { return engine_.get(); }
+  // The destructor's orderly end, of which is told what came of it: waits for the others to come
+  // here too, then ends MPI with them, or with `finish` false uses it no more. False: MPI does not
+  // come back, though all have come, and the process should end at once.
+  bool End(bool finish = true);
   // Ends every process that can be reached, this one included.
   [[noreturn]] void Abort(int exit_code);
 
@@ -78,6 +82,7 @@ class Group {
 
   std::unique_ptr<Engine> engine_;
   int rank_ = 0;
+  bool ended_ = false;
   std::vector<Member> members_;
 };
 

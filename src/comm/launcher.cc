@@ -3,6 +3,8 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <poll.h>
+#include <unistd.h>
 
 #include <charconv>
 #include <cstdio>
@@ -18,6 +20,8 @@ namespace hagane::comm {
 namespace {
 
 using Environment = std::function<const char*(const char*)>;
+
+constexpr int kAnswerMilliseconds = 5000;
 
 // The number in a variable, or `missing`.
 int Number(const Environment& environment, const char* name, int missing) {
@@ -46,6 +50,13 @@ AbiFiles FilesOf(MpiAbi abi) {
 }
 
 constexpr char kCclPlugIn[] = "libhagane_ccl.so";
+
+// The connection to the launcher, or -1. Slurm's, which speaks another version of the protocol,
+// does not set the second variable.
+int HydraConnection() {
+  const Environment environment = [](const char* name) { return std::getenv(name); };
+  return environment("MPI_LOCALRANKID") == nullptr ? -1 : Number(environment, "PMI_FD", -1);
+}
 
 }  // namespace
 
@@ -89,10 +100,22 @@ Launch FindLaunch(const Environment& environment) {
   return {};
 }
 
+bool UnderHydra() { return HydraConnection() >= 0; }
+
+// These are what MPI itself says, in the first version of the protocol.
 void EndLaunch(int exit_code) {
-  const int fd = Number([](const char* name) { return std::getenv(name); }, "PMI_FD", -1);
-  // What MPI_Abort says to the launcher, in the first version of its protocol.
-  if (fd >= 0) dprintf(fd, "cmd=abort exitcode=%d\n", exit_code);
+  if (UnderHydra()) dprintf(HydraConnection(), "cmd=abort exitcode=%d\n", exit_code);
+}
+
+void LeaveLaunch() {
+  if (!UnderHydra()) return;
+  dprintf(HydraConnection(), "cmd=finalize\n");
+  // Its answer is waited for: it takes a connection that closes before for a crash.
+  pollfd answer = {HydraConnection(), POLLIN, 0};
+  char ignored[256];
+  if (poll(&answer, 1, kAnswerMilliseconds) > 0 && read(answer.fd, ignored, sizeof(ignored)) < 0) {
+    return;  // it is gone
+  }
 }
 
 std::function<std::unique_ptr<Wire>()> LoadWire(MpiAbi abi, Carrier carrier) {

@@ -26,9 +26,14 @@ struct Launch {
 // other (torchrun, accelerate, srun without MPI): each would train alone, into one folder.
 Launch FindLaunch(const std::function<const char*(const char*)>& environment);
 
-// Tells MPICH's launcher that the run is over, for a process that MPI did not let join: it would
-// wait for processes on hosts that it no longer reaches. Nothing under another launcher.
+// Whether the launcher is MPICH's or Intel MPI's mpirun, to which this process can speak itself.
+// What follows does nothing under others.
+bool UnderHydra();
+// Says that the run is over, for a process that MPI did not let join: the launcher would wait for
+// processes on hosts that it no longer reaches.
 void EndLaunch(int exit_code);
+// Says that this process ends in order, in place of MPI_Finalize; the process should then end.
+void LeaveLaunch();
 
 // What carries the gradients; all else goes over MPI.
 enum class Carrier { kMpi, kCcl };
