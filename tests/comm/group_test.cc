@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <atomic>
+
 #include "comm/peer_lost.h"
 #include "thread_wire.h"
 
@@ -86,6 +88,33 @@ TEST(GroupTest, WhileARankWorksAloneTheOthersWaitOnItsSignOfLife) {
     if (rank == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1500));
     EXPECT_NO_THROW(group->Barrier("tokenising", kWhileAlive));
   });
+}
+
+// As MPI_Finalize, which may wait for a rank that no longer answers.
+class EndlessWire : public ThreadWire {
+ public:
+  EndlessWire(ThreadNetwork* network, int rank, std::atomic<bool>* let_go)
+      : ThreadWire(network, rank), let_go_(let_go) {}
+  void Finish() override {
+    while (!*let_go_) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+
+ private:
+  std::atomic<bool>* let_go_;
+};
+
+TEST(GroupTest, TheEndHasALimitAndMayDoWithoutTheWires) {
+  for (const bool finish : {true, false}) {
+    ThreadNetwork network(2);
+    std::atomic<bool> let_go{false};
+    std::atomic<int> tried{0};
+    RunRanks(&network, [&](int rank) {
+      Group group([&] { return std::make_unique<EndlessWire>(&network, rank, &let_go); },
+                  {20, 10, 0.2, 0.3});
+      EXPECT_EQ(group.End(finish), !finish);
+      if (++tried == 2) let_go = true;
+    });
+  }
 }
 
 TEST(GroupTest, AWireThatCannotOpenIsAnError) {

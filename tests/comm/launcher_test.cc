@@ -2,8 +2,12 @@
 #include "comm/launcher.h"
 
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include <cstdlib>
 #include <map>
+#include <string>
 
 #include "base/error.h"
 
@@ -44,6 +48,44 @@ TEST(LauncherTest, ProcessesThatCannotFindEachOtherAreRefused) {
   EXPECT_EQ(Find({{"WORLD_SIZE", "1"}}).abi, MpiAbi::kNone);
   // The guides export these for one process or for MPI; they say nothing about others.
   EXPECT_EQ(Find({{"MASTER_ADDR", "10.0.0.1"}, {"CCL_WORKER_COUNT", "2"}}).abi, MpiAbi::kNone);
+}
+
+// The launcher's end of its connection to this process.
+class HydraTest : public testing::Test {
+ protected:
+  HydraTest() {
+    EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends_), 0);
+    setenv("PMI_FD", std::to_string(ends_[0]).c_str(), 1);
+  }
+  ~HydraTest() override {
+    for (const char* name : {"PMI_FD", "MPI_LOCALRANKID"}) unsetenv(name);
+    for (const int end : ends_) close(end);
+  }
+  std::string Heard() const {
+    char text[100];
+    const ssize_t size = recv(ends_[1], text, sizeof(text), MSG_DONTWAIT);
+    return size < 0 ? "" : std::string(text, static_cast<size_t>(size));
+  }
+  int ends_[2];
+};
+
+TEST_F(HydraTest, IsToldTheEndInItsWords) {
+  setenv("MPI_LOCALRANKID", "0", 1);
+  EXPECT_TRUE(UnderHydra());
+  EndLaunch(3);
+  EXPECT_EQ(Heard(), "cmd=abort exitcode=3\n");
+  ASSERT_GT(write(ends_[1], "cmd=finalize_ack\n", 17), 0);
+  LeaveLaunch();
+  EXPECT_EQ(Heard(), "cmd=finalize\n");
+  char left;
+  EXPECT_LT(recv(ends_[0], &left, 1, MSG_DONTWAIT), 0) << "the answer was not read";
+}
+
+TEST_F(HydraTest, AnotherLauncherHearsNothing) {
+  EXPECT_FALSE(UnderHydra());
+  EndLaunch(3);
+  LeaveLaunch();
+  EXPECT_EQ(Heard(), "");
 }
 
 }  // namespace
