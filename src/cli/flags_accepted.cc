@@ -20,7 +20,8 @@ std::vector<Flag> AcceptedFlags() {
   const char* const reporting = "nothing is reported anywhere; see output_dir/trainer_state.json";
   const char* const loader = "data is prepared in memory before training";
   const char* const compile = "the program is compiled already";
-  const char* const one_process = "one process now";
+  const char* const leader = "rank 0 alone speaks and writes";
+  const char* const group = "processes work as one, in hagane's own way";
   const char* const device = "the CPU is used";
   const char* const fp16 = "float16 is not available on CPU; use --bf16";
   const char* const sharding = "models are not sharded";
@@ -31,7 +32,7 @@ std::vector<Flag> AcceptedFlags() {
       Ignored("eval_do_concat_batches", kBool, "True", "always so"),
       Ignored("batch_eval_metrics", kBool, "False", "metrics are computed once, on all rows"),
       Ignored("eval_on_start", kBool, "False", "evaluate the model first with --do_eval alone"),
-      Ignored("eval_use_gather_object", kBool, "False", one_process),
+      Ignored("eval_use_gather_object", kBool, "False", group),
       Ignored("include_inputs_for_metrics", kBool, "False", "the task's metrics do not read them"),
       Ignored("include_for_metrics", kList, "", "the task's metrics do not read them"),
       Ignored("include_tokens_per_second", kBool, "False", "always printed"),
@@ -42,9 +43,9 @@ std::vector<Flag> AcceptedFlags() {
       Ignored("run_name", kString, "", reporting),
       Ignored("project", kString, "", reporting),
       Ignored("trackio_space_id", kString, "", reporting),
-      Ignored("log_level_replica", kString, "", one_process),
-      Ignored("log_on_each_node", kBool, "True", one_process),
-      Ignored("save_on_each_node", kBool, "False", one_process),
+      Ignored("log_level_replica", kString, "", leader),
+      Ignored("log_on_each_node", kBool, "True", leader),
+      Ignored("save_on_each_node", kBool, "False", leader),
       Ignored("full_determinism", kBool, "False", "always so"),
       Ignored("half_precision_backend", kString, "auto", "use --bf16"),
       Ignored("fp16_backend", kString, "auto", "use --bf16"),
@@ -55,14 +56,13 @@ std::vector<Flag> AcceptedFlags() {
       Ignored("torch_compile", kBool, "False", compile),
       Ignored("torch_compile_backend", kString, "", compile),
       Ignored("torch_compile_mode", kString, "", compile),
-      Ignored("ddp_find_unused_parameters", kOptionalBool, "", one_process),
-      Ignored("ddp_bucket_cap_mb", kInt, "", one_process),
-      Ignored("ddp_broadcast_buffers", kOptionalBool, "", one_process),
-      Ignored("ddp_static_graph", kOptionalBool, "", one_process),
-      Ignored("ddp_timeout", kInt, "1800", one_process),
-      Ignored("average_tokens_across_devices", kBool, "True", one_process),
-      Ignored("split_batches", kOptionalBool, "", one_process),
-      Ignored("dispatch_batches", kOptionalBool, "", one_process),
+      Ignored("ddp_find_unused_parameters", kOptionalBool, "", group),
+      Ignored("ddp_bucket_cap_mb", kInt, "", group),
+      Ignored("ddp_broadcast_buffers", kOptionalBool, "", group),
+      Ignored("ddp_static_graph", kOptionalBool, "", group),
+      Ignored("average_tokens_across_devices", kBool, "True", group),
+      Ignored("split_batches", kOptionalBool, "", group),
+      Ignored("dispatch_batches", kOptionalBool, "", group),
       Ignored("dataloader_num_workers", kInt, "0", loader),
       Ignored("dataloader_pin_memory", kBool, "True", loader),
       Ignored("dataloader_persistent_workers", kBool, "False", loader),
@@ -86,9 +86,9 @@ std::vector<Flag> AcceptedFlags() {
       Ignored("optim_target_modules", kList, "", "all parameters are trained"),
       Ignored("torch_empty_cache_steps", kInt, "", device),
       Ignored("restore_callback_states_from_checkpoint", kBool, "False", "there are no callbacks"),
-      Ignored("accelerator_config", kString, "", one_process),
-      Ignored("mp_parameters", kString, "", one_process),
-      Ignored("ray_scope", kString, "last", one_process),
+      Ignored("accelerator_config", kString, "", group),
+      Ignored("mp_parameters", kString, "", group),
+      Ignored("ray_scope", kString, "last", group),
       Ignored("tpu_num_cores", kInt, "", device),
       Ignored("tpu_metrics_debug", kBool, "False", device),
       Ignored("use_mps_device", kBool, "False", device),

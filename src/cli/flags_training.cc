@@ -157,6 +157,10 @@ std::vector<Flag> TrainingFlags() {
       {"no_cuda", kBool, "False", kTraining, "always so", kNoOp, {"use_cpu"}},
       {"use_ipex", kBool, "False", kTraining, "always optimised for this CPU", kNoOp},
       {"local_rank", kInt, "-1", kTraining, "the launcher's", kNoOp},
+      {"ddp_timeout", kInt, "", kTraining,
+       "seconds to wait for other processes, at the start and in an update; default: 60, and by "
+       "the "
+       "time of an update"},
       {"ddp_backend",
        kString,
        "",

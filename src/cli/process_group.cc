@@ -78,8 +78,8 @@ std::string WhyOverMpi(const std::string& backend, comm::MpiAbi abi) {
 
 }  // namespace
 
-std::unique_ptr<comm::Group> JoinGroup(const std::string& backend, const Streams& streams,
-                                       Log& log) {
+std::unique_ptr<comm::Group> JoinGroup(const std::string& backend, double start_seconds,
+                                       const Streams& streams, Log& log) {
   if (backend == "nccl" || backend == "xccl" || backend == "hccl") {
     throw UsageError(fmt::format("--ddp_backend {} is for accelerators", backend),
                      "use mpi or ccl, or leave it out");
@@ -89,11 +89,13 @@ std::unique_ptr<comm::Group> JoinGroup(const std::string& backend, const Streams
   if (launch.abi == comm::MpiAbi::kNone) return std::make_unique<comm::Group>();
   const std::string why_over_mpi = WhyOverMpi(backend, launch.abi);
   const bool over_ccl = backend == "ccl" && why_over_mpi.empty();
+  comm::Deadlines deadlines;
+  deadlines.start = start_seconds;
   std::unique_ptr<comm::Group> group;
   try {
     group = std::make_unique<comm::Group>(
         comm::LoadWire(launch.abi, over_ccl ? comm::Carrier::kCcl : comm::Carrier::kMpi),
-        comm::Deadlines());
+        deadlines);
   } catch (const comm::PeerLost&) {
     const int code = ReportError(streams, "", std::current_exception());
     std::this_thread::sleep_for(kTimeForOutput);

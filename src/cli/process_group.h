@@ -13,9 +13,10 @@
 namespace hagane::cli {
 
 // `backend`: the value of --ddp_backend, may be empty. Throws an Error when the launcher's
-// processes cannot find each other. Where some do not come in time, says so and ends all.
-std::unique_ptr<comm::Group> JoinGroup(const std::string& backend, const Streams& streams,
-                                       Log& log);
+// processes cannot find each other. Where some do not come within `start_seconds`, says so and ends
+// all.
+std::unique_ptr<comm::Group> JoinGroup(const std::string& backend, double start_seconds,
+                                       const Streams& streams, Log& log);
 
 // Which of the cores of its affinity mask are this rank's, where launcher or user gave several
 // ranks of a host the same ones.

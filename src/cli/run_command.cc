@@ -6,6 +6,7 @@
 
 #include "cli/fine_tuning_run.h"
 #include "cli/flag_parser.h"
+#include "cli/flag_values.h"
 #include "cli/glue_task.h"
 #include "cli/help.h"
 #include "cli/process_group.h"
@@ -54,9 +55,12 @@ int Run(const RunCommand& command, const std::vector<std::string>& args, const S
   }
   const bool only_prints = flags.Bool("print_config");
   Console early(streams, Console::Level::kAll);
+  const double start_seconds = flags.given("ddp_timeout")
+                                   ? static_cast<double>(IntFrom(flags, "ddp_timeout", 1))
+                                   : comm::Deadlines().start;
   const std::unique_ptr<comm::Group> group =
       only_prints ? std::make_unique<comm::Group>()
-                  : JoinGroup(flags.String("ddp_backend"), streams, early);
+                  : JoinGroup(flags.String("ddp_backend"), start_seconds, streams, early);
   if (!group->leads()) early.Mute();
   return InGroup(group.get(), streams, [&] {
     const RunArguments arguments = MakeRunArguments(flags, early);

@@ -158,6 +158,9 @@ train::TrainOptions MakeTrainOptions(const ParsedFlags& flags) {
   if (flags.given("global_train_batch_size")) {
     options.global_batch = CountFrom(flags, "global_train_batch_size");
   }
+  if (flags.given("ddp_timeout")) {
+    options.patience = comm::Patience{static_cast<double>(IntFrom(flags, "ddp_timeout", 1))};
+  }
   const std::string wire = flags.String("grad_wire");
   if (wire == "bf16" || (wire.empty() && flags.Bool("bf16"))) {
     options.grad_wire = comm::WireType::kBf16;

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "comm/collectives.h"
+#include "comm/group.h"
 #include "io/run_origin.h"
 
 namespace hagane::train {
@@ -83,6 +83,7 @@ struct TrainOptions {
   bool batch_asked = false;             // the two above are a person's choice, not defaults
   std::optional<int64_t> global_batch;  // see GlobalBatch
   comm::WireType grad_wire = comm::WireType::kFloat32;  // between processes
+  std::optional<comm::Patience> patience;               // in an update; absent: by the time of one
   double num_train_epochs = 3.0;
   int64_t max_steps = -1;  // > 0 wins
   bool drop_last = false;

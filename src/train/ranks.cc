@@ -212,6 +212,7 @@ std::vector<int32_t> Trainer::TokensOf(std::span<const int64_t> rows) const {
 }
 
 comm::Patience Trainer::StepPatience() const {
+  if (options_.patience) return *options_.patience;
   // Until the pace is known; and a step may be longer than the others.
   if (step_seconds_.size() < 3) return {};
   std::vector<double> seconds(step_seconds_.begin(), step_seconds_.end());

@@ -73,6 +73,12 @@ TEST(RunArgumentsTest, ValuesReachTheirStructs) {
   EXPECT_EQ(arguments.train.output_dir, "o");
 }
 
+TEST(RunArgumentsTest, TheTimeoutBetweenProcessesIsAnUpdates) {
+  EXPECT_FALSE(Make(Minimal({})).train.patience.has_value());
+  EXPECT_EQ(Make(Minimal({"--ddp_timeout", "7"})).train.patience->seconds, 7);
+  EXPECT_TRUE(Contains(ErrorOf(Minimal({"--ddp_timeout", "0"})), "--ddp_timeout"));
+}
+
 TEST(RunArgumentsTest, GlueReadsItsOwnFlags) {
   const GlueOptions options =
       MakeGlue(Minimal({"--label_smoothing_factor", "0.1", "--ignore_mismatched_sizes",
