@@ -48,7 +48,7 @@ bool JsonRecords::Next(nlohmann::ordered_json* record) {
   const std::string_view text = NextText();
   if (text.empty()) return false;
   MoveTo(static_cast<size_t>(text.data() - text_.data()));
-  *record = io::ParseJson(text, Place(), kRecordLimits);
+  *record = io::ParseJson(text, path_.string(), kRecordLimits, text_);
   if (!record->is_object()) {
     throw Error(
         fmt::format("{}: expected a JSON object, found {}", Place(), Excerpt(text)),

@@ -54,8 +54,9 @@ std::string ReplacePythonConstants(std::string_view text) {
 // object (quadratic in a vocabulary).
 class Builder : public nlohmann::json_sax<Json> {
  public:
-  Builder(std::string_view text, const std::string& origin, const JsonLimits& limits)
-      : text_(text), origin_(origin), limits_(limits) {}
+  Builder(std::string_view text, const std::string& origin, const JsonLimits& limits,
+          std::string_view whole)
+      : text_(text), whole_(whole), origin_(origin), limits_(limits) {}
 
   Json Take() { return std::move(values_.front()); }
 
@@ -118,11 +119,9 @@ class Builder : public nlohmann::json_sax<Json> {
     } else if (const size_t bracket = what.find("] "); bracket != what.npos) {
       what.remove_prefix(bracket + 2);
     }
-    const std::string_view before =
-        text_.substr(0, std::min(position > 0 ? position - 1 : 0, text_.size()));
-    const auto line = 1 + std::count(before.begin(), before.end(), '\n');
+    const std::string_view before = Before(std::min(position > 0 ? position - 1 : 0, text_.size()));
     const size_t line_start = before.rfind('\n') == before.npos ? 0 : before.rfind('\n') + 1;
-    throw Error(fmt::format("{}:{}:{}: not valid JSON: {}", origin_, line,
+    throw Error(fmt::format("{}:{}:{}: not valid JSON: {}", origin_, LinesIn(before) + 1,
                             before.size() - line_start + 1, Printable(what, 200)));
   }
 
@@ -159,10 +158,19 @@ class Builder : public nlohmann::json_sax<Json> {
     }
   }
   [[noreturn]] void Fail(const std::string& why) const {
-    throw Error(fmt::format("{}: {}", origin_, why));
+    if (whole_.empty()) throw Error(fmt::format("{}: {}", origin_, why));
+    throw Error(fmt::format("{}:{}: {}", origin_, LinesIn(Before(0)) + 1, why));
+  }
+  // What stands before that byte of the text.
+  std::string_view Before(size_t position) const {
+    if (whole_.empty()) return text_.substr(0, position);
+    return whole_.substr(0, static_cast<size_t>(text_.data() - whole_.data()) + position);
+  }
+  static int64_t LinesIn(std::string_view text) {
+    return std::count(text.begin(), text.end(), '\n');
   }
 
-  std::string_view text_;
+  std::string_view text_, whole_;
   const std::string& origin_;
   JsonLimits limits_;
   std::vector<Frame> frames_;
@@ -189,7 +197,8 @@ size_t LongestJsonPiece(std::string_view json) {
   return std::max(longest, json.size() - start);
 }
 
-Json ParseJson(std::string_view text, const std::string& origin, JsonLimits limits) {
+Json ParseJson(std::string_view text, const std::string& origin, JsonLimits limits,
+               std::string_view whole) {
   if (text.size() > limits.max_bytes) {
     throw Error(
         fmt::format("{} is larger than the {} bytes that it may have", origin, limits.max_bytes));
@@ -203,8 +212,9 @@ Json ParseJson(std::string_view text, const std::string& origin, JsonLimits limi
       (text.find("NaN") != text.npos || text.find("Infinity") != text.npos)) {
     replaced = ReplacePythonConstants(text);
     text = replaced;
+    whole = {};
   }
-  Builder builder(text, origin, limits);
+  Builder builder(text, origin, limits, whole);
   Json::sax_parse(text, &builder);
   return builder.Take();
 }

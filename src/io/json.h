@@ -31,9 +31,10 @@ size_t LongestJsonPiece(std::string_view json);
 
 // Throws an Error that names the file, line and column. A UTF-8 BOM is skipped. Key order is kept.
 nlohmann::ordered_json ReadJsonFile(const std::filesystem::path& path, JsonLimits limits);
-// `origin` stands for the file name in errors.
+// `origin` stands for the file name in errors. `whole` is given where `text` lies in it,
+// as a record in a file: lines and columns are then those of the whole.
 nlohmann::ordered_json ParseJson(std::string_view text, const std::string& origin,
-                                 JsonLimits limits);
+                                 JsonLimits limits, std::string_view whole = {});
 
 // As Python's json.dump(obj, indent=indent, sort_keys=sort) writes it, including float repr
 // (1e-05, 0.1, 1.0, NaN, Infinity) and \uXXXX for non-ASCII. No final newline.

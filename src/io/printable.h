@@ -6,7 +6,8 @@
 
 namespace hagane::io {
 
-// Control bytes as \xNN; longer than `longest` bytes is cut, with "..." behind.
+// Control characters and bytes that are no UTF-8 as \xNN; longer than `longest` bytes is cut behind
+// a whole character, with "..." there.
 std::string Printable(std::string_view text, size_t longest = 120);
 
 }  // namespace hagane::io

@@ -43,6 +43,26 @@ TEST(ParseJson, NamesFileLineAndColumn) {
   EXPECT_TRUE(Contains(ErrorIn("[1e999]"), "c.json:1:"));
 }
 
+TEST(ParseJson, NamesTheFilesLineAndColumnOfARecord) {
+  const std::string file = "[1,\n 2, {\"a\":\n x}, {\"k\": 1, \"k\": 2}]";
+  const auto error_in = [&](std::string_view record) -> std::string {
+    const std::string_view whole = file;
+    try {
+      ParseJson(whole.substr(whole.find(record), record.size()), "c.json", kConfigLimits, whole);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_TRUE(Contains(error_in("{\"a\":\n x}"), "c.json:3:2: not valid"));
+  EXPECT_TRUE(Contains(error_in("{\"k\": 1, \"k\": 2}"), "c.json:3: key"));
+}
+
+TEST(ParseJson, ShowsNoBytesThatAreNoText) {
+  EXPECT_TRUE(Contains(ErrorIn("[\"caf\xc3\xa9 \xff\"]"), "caf\xc3\xa9 \\xff"));
+  EXPECT_TRUE(Contains(ErrorIn("{\"\xc2\x9b\": 1, \"\xc2\x9b\": 2}"), "key \"\\xc2\\x9b\""));
+}
+
 TEST(ParseJson, RefusesDuplicateKeysAtAnyDepth) {
   EXPECT_TRUE(Contains(ErrorIn(R"({"a":1,"b":2,"a":3})"), "key \"a\" is there twice"));
   EXPECT_TRUE(Contains(ErrorIn(R"([{"x":{"k":1,"\u006b":1}}])"), "key \"k\" is there twice"));
